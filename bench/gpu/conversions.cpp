@@ -349,6 +349,7 @@ constexpr BlockRule q8;
 constexpr BlockRule mx{BlockFormat::mxfp8_e4m3};
 constexpr BlockRule lines{BlockFormat::fp8_1x128, BlockScale::exact};
 constexpr BlockRule squares{BlockFormat::fp8_128x128, BlockScale::exact};
+constexpr BlockRule nvfp4{BlockFormat::nvfp4, BlockScale::exact};
 constexpr BlocksCase blocks_cases[] = {
     {"both ways", Kind::bf16, mx, true, true},
     {"both ways", Kind::f32, mx, true, true},
@@ -373,8 +374,10 @@ std::vector<BlocksCase> training_cases() {
     BlockRule rule;
     ScaleOrder order;
   };
-  constexpr Format formats[] = {
-      {lines, ScaleOrder::strided}, {squares, ScaleOrder::strided}, {mx, ScaleOrder::tiles_128x4}};
+  constexpr Format formats[] = {{lines, ScaleOrder::strided},
+                                {squares, ScaleOrder::strided},
+                                {mx, ScaleOrder::tiles_128x4},
+                                {nvfp4, ScaleOrder::tiles_128x4}};
   std::vector<BlocksCase> cases;
   for (const Format& format : formats) {
     for (const std::int64_t side : {4096, 8192, 16384, 32768}) {

@@ -13,18 +13,24 @@ namespace cornerturn::kernels {
 
 using values::BlockFormat;
 
-/// The element of an MXFP8 format.
-template <BlockFormat format>
-using MxElement = std::conditional_t<format == BlockFormat::mxfp8_e4m3, values::E4M3, values::E5M2>;
-
-/// What four codes of a word stand for, without their scale; which NaN one becomes is not said.
-template <BlockFormat format>
+/// What four codes stand for, without their scale; which NaN one becomes is not said. Packed: those
+/// of q8_0.
+template <BlockElement element>
 CT_DEVICE void numbers_of(std::uint32_t codes, float (&x)[4]) {
-  if constexpr (format == BlockFormat::q8_0) {
+  if constexpr (element == BlockElement::packed) {
     CT_UNROLL
     for (int i = 0; i < 4; ++i) x[i] = static_cast<float>(static_cast<std::int8_t>(codes >> 8 * i));
+  } else if constexpr (element == BlockElement::e2m1) {
+    CT_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      // As an f32 it has the code's bits, and is that much too small.
+      const std::uint32_t bits = codes >> 4 * i;
+      x[i] = values::product(
+          values::bits_as<float>((bits << 22 & 0x01c00000U) | (bits << 28 & 0x80000000U)),
+          0x1p126F);
+    }
   } else {
-    using T = MxElement<format>;
+    using T = std::conditional_t<element == BlockElement::e4m3, values::E4M3, values::E5M2>;
     values::widen_pair<T>(static_cast<std::uint16_t>(codes), x[0], x[1]);
     values::widen_pair<T>(static_cast<std::uint16_t>(codes >> 16), x[2], x[3]);
   }
@@ -141,6 +147,83 @@ CT_DEVICE Vec<std::uint32_t, count / 4> mx_codes(const float (&x)[count], float 
 #else
   return one_by_one();
 #endif
+}
+
+/// The code of a value's magnitude in e2m1, in the lowest byte. A sum with the power of two whose
+/// last bit is worth what the code's is rounds it: `s` has 0x4a8, 0x4b0 or 0x4b8 above, and below
+/// 2 |x|, |x| or |x| / 2, and 214 more, so that the byte of s + (s >> 22) is the code. NaNs count
+/// as `limit`, at most 6.
+CT_DEVICE std::uint32_t e2m1_magnitude(float x, float limit) {
+  constexpr float last_bit = 0x1p22F + 107;
+#if defined(__CUDA_ARCH__)
+  const float most = fminf(fabsf(x), limit);
+  const float from_one = fmaxf(most, 1.0F);
+#else
+  const auto magnitude = values::bits_as<float>(values::magnitude_of(x));
+  const float most = magnitude < limit ? magnitude : limit;
+  const float from_one = most < 1.0F ? 1.0F : most;
+#endif
+  const auto power = values::bits_as<float>(values::bits_as<std::uint32_t>(from_one) & 0x7f800000U);
+#if defined(__CUDA_ARCH__)
+  const auto s = values::bits_as<std::uint32_t>(__fmaf_rn(power, last_bit, most));
+#else
+  // The product is exact.
+  const auto s =
+      values::bits_as<std::uint32_t>(values::sum(values::product(power, last_bit), most));
+#endif
+  return s + (s >> 22);
+}
+
+/// values::mx_value of eight values as e2m1, the first in the lowest four bits; or of four, in the
+/// lower half. `inverse` is by what they are multiplied: 0 or NaN where a product may be a NaN.
+template <int count>
+CT_DEVICE std::uint32_t e2m1_codes(const float (&x)[count], float inverse) {
+  static_assert(count == 4 || count == 8);
+  const float limit = inverse > 0.0F ? 6.0F : 0.0F;
+  std::uint32_t top[count], pair[count / 2];
+  CT_UNROLL
+  for (int i = 0; i < count; ++i) {
+    float p = values::product(x[i], inverse);
+#if !defined(__CUDA_ARCH__)  // a GPU's own NaN has no sign
+    p = plain_nan(p);
+#endif
+    top[i] = values::bits_as<std::uint32_t>(p);
+    const std::uint32_t code = e2m1_magnitude(p, limit);
+    pair[i / 2] = i % 2 == 0 ? code : pair[i / 2] + (code << 4);
+  }
+  // Bytes of two words, or of four.
+  const auto joined = [](std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d,
+                         std::uint32_t selector) {
+    const std::uint32_t low = byte_permute(a, b, selector);
+    return count == 4 ? low : byte_permute(low, byte_permute(c, d, selector), 0x5410);
+  };
+  constexpr int last = count - 1, half = count / 2;
+  const std::uint32_t even = joined(top[0], top[2], top[half], top[last - 1], 0x73);
+  const std::uint32_t odd = joined(top[1], top[3], top[half + 1], top[last], 0x73);
+  const std::uint32_t codes = joined(pair[0], pair[1], pair[half / 2], pair[half - 1], 0x40);
+  const std::uint32_t signs = ((even >> 4) & 0x0f0f0f0fU) | (odd & 0xf0f0f0f0U);
+  const std::uint32_t all = (codes & 0x77777777U) | (signs & 0x88888888U);
+  return count == 4 ? all & 0xffffU : all;
+}
+
+/// x / 6 rounded to f32 for x of f32. No quotient lies so near to the middle between two numbers
+/// that the error of the factor matters; one that lies in the middle, which is not normal, stays
+/// there.
+CT_HOST_DEVICE inline float sixth_of(float x) {
+  return static_cast<float>(values::product(static_cast<double>(x), 1.0 / 6));
+}
+
+/// values::nvfp4_stored of a block's largest magnitude.
+CT_DEVICE std::uint8_t nvfp4_code(std::uint32_t amax, float tensor) {
+  const float exact = values::product(sixth_of(values::bits_as<float>(amax)), tensor);
+#if defined(__CUDA_ARCH__)
+  if constexpr (values::has_instruction<values::E4M3>) {
+    // It saturates, and makes 0x7f of a NaN.
+    return static_cast<std::uint8_t>(values::narrow_pair<values::E4M3>(exact, 0.0F));
+  }
+#endif
+  if (values::is_nan(exact)) return 0x7f;
+  return values::narrow<values::E4M3>(exact, Overflow::saturate).bits;
 }
 
 /// What values of a block of q8_0 are multiplied by: 0 where there is no finite inverse, when all

@@ -1,7 +1,8 @@
-// dequantise: lines of blocks of 32 values that share a scale become a matrix, as they lie or
-// transposed, and stacks of them. Codes go to shared memory as whole aligned vectors, at whatever
-// phase their line begins; a lane makes whole vectors of the destination. Turned, it takes four
-// neighbouring values from each of the lines of a vector, and makes four vectors of them.
+// dequantise: lines of blocks whose values share a scale become a matrix, as they lie or
+// transposed, and stacks of them. Scales become factors of 32 values, of e2m1 of 16, in shared
+// memory. Codes go to shared memory as whole aligned vectors, at whatever phase their line begins;
+// a lane makes whole vectors of the destination. Turned, it takes four neighbouring values from
+// each of the lines of a vector, and makes four vectors of them.
 //
 //   codes, V lines    k k+1 k+2 k+3        destination   row k      v v v v    one vector
 //                     v  v   v   v                       row k + 1  v v v v
@@ -13,6 +14,7 @@
 #include <cstdint>
 
 #include "kernels/block_codes.hpp"
+#include "kernels/scale_steps.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
 
@@ -23,51 +25,61 @@ struct DequantiseArgs {
   std::byte* dst = nullptr;
   std::int64_t dst_pitch = 0;  ///< from one row to the next: a multiple of 16, as dst and dst_step
   std::int64_t dst_step = 0;   ///< from one matrix to the next
-  const std::byte* values = nullptr;  ///< blocks of q8_0, or 8-bit values: next to each other
+  const std::byte* values = nullptr;  ///< blocks of q8_0, or values: next to each other
   std::int64_t value_pitch = 0;       ///< from one line to the next
   std::int64_t value_step = 0;
   Span span;                          ///< of values
-  const std::byte* scales = nullptr;  ///< of MXFP8
-  std::int64_t scale_along = 0;       ///< from one block of a line to the next
-  std::int64_t scale_pitch = 0;
+  const std::byte* scales = nullptr;  ///< of all but q8_0
+  ScaleSteps steps;
   std::int64_t scale_step = 0;
+  ScaleType scale = ScaleType::e8m0;
+  float tensor = 1;               ///< the tensor's scale, for those of E4M3
+  std::uint32_t along_bits = 5;   ///< log2 of the values of a line that a block has
+  std::uint32_t across_bits = 0;  ///< and of its lines
   std::uint32_t matrices = 1;
   std::uint32_t lines = 0;
   std::uint32_t length = 0;  ///< of a line, in values: the last block need not be full
   Kind kind = Kind::f32;     ///< of the destination: f32, f16 or bf16
-  BlockFormat format = BlockFormat::mxfp8_e4m3;
-  bool transposed = false;  ///< lines become columns
-  FastDivide tiles_fast;    ///< tiles side by side along the rows of the destination
+  BlockElement element = BlockElement::e4m3;  ///< packed: q8_0
+  bool transposed = false;                    ///< lines become columns
+  FastDivide tiles_fast;  ///< tiles side by side along the rows of the destination
 };
 
-template <BlockFormat format, class D, bool transposed>
+template <BlockElement element, class D, bool transposed>
 struct Dequantise {
-  static constexpr bool q8 = format == BlockFormat::q8_0;
+  static constexpr bool q8 = element == BlockElement::packed;
+  static constexpr bool nibbles = element == BlockElement::e2m1;
   static constexpr int size = static_cast<int>(sizeof(D));
   static constexpr int V = 16 / size;
   static constexpr int lines = 64;
   static constexpr int length = 256;
-  static constexpr int blocks = length / values::block_size;
+  static constexpr int cell = nibbles ? 16 : 32;  ///< values of a line that have one factor
+  static constexpr int cells = length / cell;
   static constexpr int threads = 256;
   static constexpr int min_blocks = 4;
-  static constexpr int block_bytes = q8 ? static_cast<int>(sizeof(values::Q8Block)) : 32;
-  static constexpr int vectors = blocks * block_bytes / 16 + 1;       ///< one more for the phase
-  using Unit = std::conditional_t<q8, std::uint16_t, std::uint32_t>;  ///< that codes are read in
+  static constexpr int cell_bytes = q8        ? static_cast<int>(sizeof(values::Q8Block))
+                                    : nibbles ? cell / 2
+                                              : cell;
+  static constexpr int vectors = cells * cell_bytes / 16 + 1;  ///< one more for the phase
+  /// That codes are read in.
+  using Unit = std::conditional_t<q8 || nibbles, std::uint16_t, std::uint32_t>;
 
   /// Where a line begins in shared memory, without its phase: lanes V lines apart share no banks.
   CT_HOST_DEVICE static constexpr int line_at(int n) { return n * vectors * 16 + n / V * 16; }
   static constexpr unsigned scales_at = static_cast<unsigned>(line_at(lines));
   static constexpr int scales_pitch = lines + 4;
-  static constexpr unsigned shared_bytes = scales_at + (q8 ? 0 : blocks * scales_pitch * 4);
+  static constexpr unsigned shared_bytes = scales_at + (q8 ? 0 : cells * scales_pitch * 4);
 
   /// A tile's part of the arrays, of which `lines` x `length` values are there.
   struct Tile {
     const std::byte* values;
     const std::byte* scales;
     std::byte* dst;
+    std::uint32_t line;   ///< the first
+    std::uint32_t first;  ///< value of a line
     int lines;
     int length;
-    int blocks;
+    int cells;
   };
 
   template <class Ctx>
@@ -109,13 +121,14 @@ struct Dequantise {
     };
     Tile tile;
     tile.values = a.values + matrix * a.value_step + line * a.value_pitch +
-                  std::int64_t{first / values::block_size} * block_bytes;
-    tile.scales = a.scales + matrix * a.scale_step + line * a.scale_pitch +
-                  first / values::block_size * a.scale_along;
+                  std::int64_t{first / cell} * cell_bytes;
+    tile.scales = a.scales + matrix * a.scale_step;
+    tile.line = line;
+    tile.first = first;
     tile.dst = a.dst + matrix * a.dst_step + row * a.dst_pitch + col * size;
     tile.lines = at_most(a.lines - line, lines);
     tile.length = at_most(a.length - first, length);
-    tile.blocks = (tile.length + values::block_size - 1) / values::block_size;
+    tile.cells = (tile.length + cell - 1) / cell;
     return tile;
   }
 
@@ -129,19 +142,20 @@ struct Dequantise {
   // Whether the first vectors of all lines of a whole tile may be read: they end within their
   // lines, but may begin before them.
   CT_DEVICE static bool is_inner(const DequantiseArgs& a, const Tile& tile) {
-    if (tile.lines < lines || tile.blocks < blocks) return false;
+    if (tile.lines < lines || tile.cells < cells) return false;
     const std::byte* const last = tile.values + (lines - 1) * a.value_pitch;
     return (tile.values < last ? tile.values : last) - 15 >= a.span.low;
   }
 
   template <class Ctx>
   CT_DEVICE static void load(Ctx& ctx, const DequantiseArgs& a, const Tile& tile, Codes codes) {
-    constexpr int at_once = threads / 16;  // lines, of which a phase comes again
-    constexpr int more = vectors - 16;     // of a line
+    constexpr int most = length / (nibbles ? 32 : 16);  // vectors of a line
+    constexpr int at_once = threads / most;             // lines, of which a phase comes again
+    constexpr int more = vectors - most;
     const bool inner = is_inner(a, tile);
     if (inner) {
-      const int first = index_of(ctx) / 16;
-      const int at = index_of(ctx) % 16 * 16;
+      const int first = index_of(ctx) / most;
+      const int at = index_of(ctx) % most * 16;
       const std::byte* from = tile.values + first * a.value_pitch;
       from += at - phase_of(from);
       const auto to = codes + (line_at(first) + at);
@@ -151,12 +165,12 @@ struct Dequantise {
         from += at_once * a.value_pitch;
       }
     }
-    const int bytes = tile.blocks * block_bytes;
+    const int bytes = tile.cells * cell_bytes;
     CT_NO_UNROLL
-    for (int i = (inner ? lines * 16 : 0) + index_of(ctx); i < lines * vectors; i += threads) {
-      const int beyond = i - lines * 16;
-      const int n = beyond < 0 ? i / 16 : beyond / more;
-      const int at = 16 * (beyond < 0 ? i % 16 : 16 + beyond % more);
+    for (int i = (inner ? lines * most : 0) + index_of(ctx); i < lines * vectors; i += threads) {
+      const int beyond = i - lines * most;
+      const int n = beyond < 0 ? i / most : beyond / more;
+      const int at = 16 * (beyond < 0 ? i % most : most + beyond % more);
       const std::byte* const begin = tile.values + n * a.value_pitch;
       const int phase = phase_of(begin);
       if (n >= tile.lines || at >= phase + bytes) continue;
@@ -173,38 +187,53 @@ struct Dequantise {
   template <class Ctx>
   CT_DEVICE static void load_scales(Ctx& ctx, const DequantiseArgs& a, const Tile& tile,
                                     Scales scales) {
-    const int block = index_of(ctx) % blocks;
-    const std::byte* from = tile.scales + block * a.scale_along;
+    const int at = index_of(ctx) % cells;
+    const std::uint32_t block = (tile.first + static_cast<unsigned>(at * cell)) >> a.along_bits;
+    const std::byte* const from = tile.scales + a.steps.of_block(block);
     CT_UNROLL
-    for (int i = 0; i < lines; i += threads / blocks) {
-      const int n = i + index_of(ctx) / blocks;
-      const std::uint8_t code =
-          ctx.load_if(n < tile.lines && block < tile.blocks,
-                      reinterpret_cast<const std::uint8_t*>(from + n * a.scale_pitch));
-      ctx.store(scales + (block * scales_pitch + n), values::e8m0(code));
+    for (int i = 0; i < lines; i += threads / cells) {
+      const int n = i + index_of(ctx) / cells;
+      const std::uint32_t line = (tile.line + static_cast<unsigned>(n)) >> a.across_bits;
+      ctx.store(scales + (at * scales_pitch + n),
+                factor(ctx, a, n < tile.lines && at < tile.cells, from + a.steps.of_line(line)));
     }
+  }
+
+  // What a scale stands for.
+  template <class Ctx>
+  CT_DEVICE static float factor(Ctx& ctx, const DequantiseArgs& a, bool inside,
+                                const std::byte* at) {
+    if constexpr (!nibbles) {
+      if (a.scale == ScaleType::f32) {
+        return ctx.load_if(inside, reinterpret_cast<const float*>(at));
+      }
+    }
+    const std::uint8_t stored = ctx.load_if(inside, reinterpret_cast<const std::uint8_t*>(at));
+    if constexpr (nibbles) {
+      if (a.scale == ScaleType::e4m3) return values::nvfp4_factor(stored, a.tensor);
+    }
+    return values::e8m0(stored);
   }
 
   // Four values from the kth of a line on, k a multiple of four.
   template <class Ctx>
   CT_DEVICE static void decode(Ctx& ctx, Codes line, int k, float scale, float (&x)[4]) {
-    const auto from = cast<Unit>(
-        line + (k / values::block_size * block_bytes + (q8 ? 2 : 0) + k % values::block_size));
+    const int in_cell = nibbles ? k % cell / 2 : k % cell + (q8 ? 2 : 0);
+    const auto from = cast<Unit>(line + (k / cell * cell_bytes + in_cell));
     std::uint32_t four = ctx.load(from);
     if constexpr (q8) four = byte_permute(four, ctx.load(from + 1), 0x5410);
-    numbers_of<format>(four, x);
+    numbers_of<element>(four, x);
     CT_UNROLL
     for (int i = 0; i < 4; ++i) x[i] = values::product(x[i], scale);
   }
 
-  // The scale of q8_0 lies with its values, those of MXFP8 in a table.
+  // The scale of q8_0 lies with its values, all others in a table.
   template <class Ctx>
   CT_DEVICE static float scale_of(Ctx& ctx, Codes line, Scales scales, int n, int k) {
-    const int block = k / values::block_size;
     if constexpr (q8) {
-      return widen_half(ctx.load(cast<std::uint16_t>(line + block * block_bytes)));
+      return widen_half(ctx.load(cast<std::uint16_t>(line + k / cell * cell_bytes)));
     } else {
-      return ctx.load(scales + (block * scales_pitch + n));
+      return ctx.load(scales + (k / cell * scales_pitch + n));
     }
   }
 
@@ -255,7 +284,7 @@ struct Dequantise {
     std::byte* to = tile.dst + first * a.dst_pitch + n * size;
     CT_UNROLL
     for (int k = first; k < length; k += step) {
-      if (k >= tile.blocks * values::block_size) return;
+      if (k >= tile.cells * cell) return;
       Words v[4];
       CT_UNROLL
       for (int j = 0; j < V; j += 2) {
@@ -284,10 +313,10 @@ struct Dequantise {
 
 template <class Visit>
 void dispatch(const DequantiseArgs& a, Visit&& visit) {
-  const auto of_format = [&]<BlockFormat format>() {
+  const auto of_element = [&]<BlockElement element>() {
     const auto to = [&]<class D>() {
-      a.transposed ? visit.template operator()<Dequantise<format, D, true>>()
-                   : visit.template operator()<Dequantise<format, D, false>>();
+      a.transposed ? visit.template operator()<Dequantise<element, D, true>>()
+                   : visit.template operator()<Dequantise<element, D, false>>();
     };
     switch (a.kind) {
       case Kind::f32:
@@ -298,13 +327,15 @@ void dispatch(const DequantiseArgs& a, Visit&& visit) {
         return to.template operator()<values::BF16>();
     }
   };
-  switch (a.format) {
-    case BlockFormat::q8_0:
-      return of_format.template operator()<BlockFormat::q8_0>();
-    case BlockFormat::mxfp8_e4m3:
-      return of_format.template operator()<BlockFormat::mxfp8_e4m3>();
+  switch (a.element) {
+    case BlockElement::packed:
+      return of_element.template operator()<BlockElement::packed>();
+    case BlockElement::e4m3:
+      return of_element.template operator()<BlockElement::e4m3>();
+    case BlockElement::e5m2:
+      return of_element.template operator()<BlockElement::e5m2>();
     default:
-      return of_format.template operator()<BlockFormat::mxfp8_e5m2>();
+      return of_element.template operator()<BlockElement::e2m1>();
   }
 }
 

@@ -1,9 +1,9 @@
 // quantise: matrices become blocks of values that share a scale, along their rows, along their
-// columns (the result is transposed then), or both from one reading. 8-bit floats, whose scales lie
-// in an array of their own, are for quantise_tile.hpp. Here are blocks of q8_0: 34 bytes, one after
-// the other, in one direction. A warp takes 32 x 32 elements: lanes hold whole vectors of a few
-// rows, so that the largest magnitudes of rows and of columns are found by shuffles. Arrays that
-// are no such matrices are for blocks.hpp.
+// columns (the result is transposed then), or both from one reading. Floats of 8 and 4 bits, whose
+// scales lie in an array of their own, are for quantise_tile.hpp and quantise_nibbles.hpp. Here are
+// blocks of q8_0: 34 bytes, one after the other, in one direction. A warp takes 32 x 32 elements:
+// lanes hold whole vectors of a few rows, so that the largest magnitudes of rows and of columns are
+// found by shuffles. Arrays that are no such matrices are for blocks.hpp.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,8 @@
 
 #include "kernels/block_codes.hpp"
 #include "kernels/casts.hpp"
+#include "kernels/quantise_args.hpp"
+#include "kernels/quantise_nibbles.hpp"
 #include "kernels/quantise_tile.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
@@ -271,6 +273,11 @@ void dispatch(const QuantiseQ8Args& a, Visit&& visit) {
     a.transposed ? visit.template operator()<QuantiseQ8<S, true>>()
                  : visit.template operator()<QuantiseQ8<S, false>>();
   });
+}
+
+template <class Visit>
+void dispatch(const QuantiseTileArgs& a, Visit&& visit) {
+  a.e2m1 ? dispatch_nibbles(a, visit) : dispatch_bytes(a, visit);
 }
 
 template <class Visit>

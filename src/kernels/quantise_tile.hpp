@@ -16,6 +16,8 @@
 
 #include "kernels/block_codes.hpp"
 #include "kernels/casts.hpp"
+#include "kernels/lane_vectors.hpp"
+#include "kernels/quantise_args.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
 #include "maps/tile_maps.hpp"
@@ -23,58 +25,15 @@
 
 namespace cornerturn::kernels {
 
-/// Lines of values that lie next to each other, and their scales. Steps are in bytes.
-struct TileSide {
-  std::byte* values = nullptr;  ///< null: not wanted
-  std::byte* scales = nullptr;
-  std::uint32_t lines = 0;      ///< those that fill up blocks of several lines with them
-  std::uint32_t length = 0;     ///< of a line, in whole blocks
-  std::int64_t pitch = 0;       ///< from one line of values to the next
-  std::int64_t value_step = 0;  ///< from one matrix to the next
-  std::int64_t scale_step = 0;
-  /// Lines of scales are counted by blocks where these have several lines.
-  std::uint32_t scale_lines = 0;
-  std::int64_t line_step = 0;      ///< from one line to the next, of 32
-  std::int64_t line32_step = 0;    ///< from 32 lines to the next, of 128
-  std::int64_t line128_step = 0;   ///< from 128 lines to the next
-  std::int64_t square_step = 0;    ///< from a line's blocks in a square to those in the next one
-  std::int64_t block_step = 0;     ///< from one block of a line to the next in a square
-  std::uint32_t scale_blocks = 0;  ///< that have scales, of a line
-  bool words = false;              ///< the scales of a line in a square are a word
-
-  CT_DEVICE std::byte* values_of(std::int64_t matrix) const { return values + matrix * value_step; }
-  CT_DEVICE std::byte* scale_at(std::int64_t matrix, std::uint32_t line,
-                                std::uint32_t square) const {
-    return scales + matrix * scale_step + line / 128 * line128_step +
-           line % 128 / 32 * line32_step + line % 32 * line_step + square * square_step;
-  }
-};
-
-struct QuantiseTileArgs {
-  const std::byte* src = nullptr;
-  std::int64_t pitch = 0;     ///< bytes from one row to the next
-  std::int64_t src_step = 0;  ///< from one matrix to the next
-  std::uint32_t matrices = 1;
-  std::uint32_t rows = 0;
-  std::uint32_t cols = 0;   ///< a multiple of the elements of 16 bytes
-  Kind kind = Kind::f32;    ///< of the source: f32, f16 or bf16
-  bool e5m2 = false;        ///< else e4m3
-  bool f32_scales = false;  ///< else E8M0
-  bool square = false;      ///< a scale for as many lines as a block is long
-  values::BlockScale rule = values::BlockScale::floor;
-  FastDivide tiles_fast;  ///< tiles that follow each other
-  TileSide along_rows;    ///< a result of the matrix's own shape
-  TileSide along_cols;    ///< the transposed one
-};
-
 /// T: what the values become.
 template <class S, class T, int length, bool rows, bool cols>
 struct QuantiseTile {
   using Args = QuantiseTileArgs;
+  using Lane = LaneVectors<S>;
   using Magnitude = Bits<S>;
-  static constexpr bool packed = sizeof(S) == 2;  ///< two values in a word
-  static constexpr int V = 16 / static_cast<int>(sizeof(S));
-  static constexpr int R = 64 / V;
+  static constexpr bool packed = Lane::packed;
+  static constexpr int V = Lane::V;
+  static constexpr int R = Lane::R;
   static constexpr int side = 128;
   static constexpr int squares = cols ? 2 : 1;  ///< long lines of the transposed result
   static constexpr int tile_rows = squares * side;
@@ -169,7 +128,7 @@ struct QuantiseTile {
     }
     std::uint32_t of_cols[4];
     std::uint32_t of_rows[packed ? R / 2 : R];
-    find_largest(raw, of_cols, of_rows);
+    Lane::find_largest(raw, of_cols, of_rows);
     float factor = 0;       // of all values of the lane, if blocks have several lines
     std::uint32_t own = 0;  // else what own_factors() says of its rows
     if (a.square) {
@@ -196,59 +155,9 @@ struct QuantiseTile {
     }
   }
 
-  // Magnitudes, NaNs above all, compare like whole numbers.
-  CT_DEVICE static std::uint32_t magnitudes(std::uint32_t word) {
-    return word & (packed ? 0x7fff7fffU : 0x7fffffffU);
-  }
-  CT_DEVICE static std::uint32_t larger(std::uint32_t a, std::uint32_t b) {
-    if constexpr (packed) {
-      return larger_halves(a, b);
-    } else {
-      return a > b ? a : b;
-    }
-  }
-  // A magnitude of S as one of f32.
-  CT_DEVICE static std::uint32_t f32_magnitude(std::uint32_t bits) {
-    if constexpr (packed) {
-      return values::magnitude_of(values::convert<float>(
-          values::bits_as<S>(static_cast<Magnitude>(bits)), Overflow::standard));
-    } else {
-      return bits;
-    }
-  }
-  CT_DEVICE static float number(const Words& words, int i) {
-    return number_of<S>(element_of<Bits<S>>(words, i));
-  }
-
-  // Of the lane's columns and rows, two in a word where values are.
-  template <int words>
-  CT_DEVICE static void find_largest(const Words (&raw)[R], std::uint32_t (&of_cols)[4],
-                                     std::uint32_t (&of_rows)[words]) {
-    std::uint32_t before = 0;
-    CT_UNROLL
-    for (int r = 0; r < R; ++r) {
-      std::uint32_t m[4];
-      CT_UNROLL
-      for (int k = 0; k < 4; ++k) {
-        m[k] = magnitudes(raw[r][k]);
-        of_cols[k] = r == 0 ? m[k] : larger(of_cols[k], m[k]);
-      }
-      const std::uint32_t row = larger(larger(m[0], m[1]), larger(m[2], m[3]));
-      if constexpr (packed) {
-        if (r % 2 == 1) {
-          of_rows[r / 2] =
-              larger(byte_permute(before, row, 0x5410), byte_permute(before, row, 0x7632));
-        }
-        before = row;
-      } else {
-        of_rows[r] = row;
-      }
-    }
-  }
-
   // A block's scale as it is stored, and what its values are multiplied by.
   CT_DEVICE static values::StoredScale scale_of(const Args& a, std::uint32_t amax) {
-    const std::uint32_t magnitude = f32_magnitude(amax);
+    const std::uint32_t magnitude = Lane::f32_magnitude(amax);
     if constexpr (length == side) {
       return values::f32_scale<T>(magnitude, a.rule);
     } else {
@@ -266,8 +175,9 @@ struct QuantiseTile {
                                        const std::uint32_t (&of_cols)[4],
                                        SharedPointer<std::uint32_t> of_squares) {
     const auto of_warps = of_squares + at.number * warps * blocks;
-    std::uint32_t most = larger(larger(of_cols[0], of_cols[1]), larger(of_cols[2], of_cols[3]));
-    if constexpr (packed) most = larger(most, most >> 16) & 0xffffU;
+    std::uint32_t most =
+        Lane::larger(Lane::larger(of_cols[0], of_cols[1]), Lane::larger(of_cols[2], of_cols[3]));
+    if constexpr (packed) most = Lane::larger(most, most >> 16) & 0xffffU;
     CT_UNROLL
     for (int mask = 1; mask < 32; mask *= 2) {
       if ((mask & other_blocks) == 0) {
@@ -302,7 +212,7 @@ struct QuantiseTile {
   CT_DEVICE static void put_one(Ctx& ctx, const TileSide& to, const Square& at, std::uint32_t line,
                                 std::uint32_t block, std::uint32_t bits) {
     std::byte* const place =
-        to.scale_at(at.matrix, line, block / blocks) + block % blocks * to.block_step;
+        to.scale_at(at.matrix, line, block / blocks) + block % blocks * to.steps.block;
     const bool inside = line < to.scale_lines && block < to.scale_blocks;
     if constexpr (length == side) {
       ctx.store_if(inside, reinterpret_cast<std::uint32_t*>(place), bits);
@@ -322,7 +232,7 @@ struct QuantiseTile {
       if (whole || !inside) return;
       CT_NO_UNROLL
       for (std::uint32_t b = 0; b < blocks && square * blocks + b < to.scale_blocks; ++b) {
-        ctx.store(reinterpret_cast<std::uint8_t*>(place + b * to.block_step),
+        ctx.store(reinterpret_cast<std::uint8_t*>(place + b * to.steps.block),
                   static_cast<std::uint8_t>(bits >> 8 * b));
       }
     }
@@ -339,7 +249,7 @@ struct QuantiseTile {
       CT_UNROLL
       for (int k = 0; k < 2; ++k) {
         const std::uint32_t given = upper ? of_cols[k] : of_cols[k + 2];
-        kept[k] = larger(upper ? of_cols[k + 2] : of_cols[k], ctx.shuffle_xor(given, 8));
+        kept[k] = Lane::larger(upper ? of_cols[k + 2] : of_cols[k], ctx.shuffle_xor(given, 8));
       }
       ctx.store(cast<Vec<std::uint32_t, 2>>(to + (upper ? 4 : 0)), kept);
     } else {
@@ -415,20 +325,8 @@ struct QuantiseTile {
     for (int c = 0; c < V; ++c) {
       float x[R];
       CT_UNROLL
-      for (int r = 0; r < R; ++r) x[r] = number(raw[r], c);
+      for (int r = 0; r < R; ++r) x[r] = Lane::number(raw[r], c);
       ctx.store(cast<Vec<std::uint32_t, R / 4>>(to + c * tile_rows), mx_codes<T>(x, factor[c]));
-    }
-  }
-
-  // Each exchange halves the lines of a lane and doubles the lanes that were looked at.
-  template <int words, class Ctx>
-  CT_DEVICE static void halve(Ctx& ctx, int lane, std::uint32_t (&most)[words], int half,
-                              int mask) {
-    const bool upper = (lane & mask) != 0;
-    CT_UNROLL
-    for (int i = 0; i < half; ++i) {
-      const std::uint32_t given = upper ? most[i] : most[i + half];
-      most[i] = larger(upper ? most[i + half] : most[i], ctx.shuffle_xor(given, mask));
     }
   }
 
@@ -438,9 +336,9 @@ struct QuantiseTile {
                                              std::uint32_t (&most)[words], Shared shared) {
     if constexpr (length == side) {
       CT_UNROLL
-      for (int half = words / 2; half > 0; half /= 2) halve(ctx, at.lane, most, half, half);
-      if constexpr (packed) most[0] = larger(most[0], ctx.shuffle_xor(most[0], 4));
-      std::uint32_t amax = larger(most[0], ctx.shuffle_xor(most[0], last_lane_bit));
+      for (int half = words / 2; half > 0; half /= 2) Lane::halve(ctx, at.lane, most, half, half);
+      if constexpr (packed) most[0] = Lane::larger(most[0], ctx.shuffle_xor(most[0], 4));
+      std::uint32_t amax = Lane::larger(most[0], ctx.shuffle_xor(most[0], last_lane_bit));
       if constexpr (packed) amax = (at.lane & 4) != 0 ? amax >> 16 : amax & 0xffffU;
       const int own = packed ? (at.lane & 3) << 1 | (at.lane >> 2 & 1) : at.lane & 15;
       const values::StoredScale scale = scale_of(a, amax);
@@ -449,7 +347,7 @@ struct QuantiseTile {
     } else {
       CT_UNROLL
       for (int half = words / 2, mask = of_block / 2; mask > 0; half /= 2, mask /= 2) {
-        halve(ctx, at.lane, most, half, mask);
+        Lane::halve(ctx, at.lane, most, half, mask);
       }
       const values::StoredScale even = scale_of(a, packed ? most[0] & 0xffffU : most[0]);
       const values::StoredScale odd = scale_of(a, packed ? most[0] >> 16 : most[words > 1 ? 1 : 0]);
@@ -501,7 +399,7 @@ struct QuantiseTile {
       if (a.square) factor = of_square;
       float x[V];
       CT_UNROLL
-      for (int c = 0; c < V; ++c) x[c] = number(raw[r], c);
+      for (int c = 0; c < V; ++c) x[c] = Lane::number(raw[r], c);
       const bool inside =
           at.first_row + static_cast<unsigned>(r) < to.lines && at.first_col < to.length;
       ctx.store_if(inside, reinterpret_cast<Vec<std::uint32_t, V / 4>*>(place),
@@ -532,21 +430,8 @@ struct QuantiseTile {
   }
 };
 
-/// Calls call.operator()<S>() with the type of a matrix's elements.
-template <class Call>
-void with_source(Kind kind, Call&& call) {
-  switch (kind) {
-    case Kind::f32:
-      return call.template operator()<float>();
-    case Kind::f16:
-      return call.template operator()<values::F16>();
-    default:
-      return call.template operator()<values::BF16>();
-  }
-}
-
 template <class Visit>
-void dispatch(const QuantiseTileArgs& a, Visit&& visit) {
+void dispatch_bytes(const QuantiseTileArgs& a, Visit&& visit) {
   const bool rows = a.along_rows.values != nullptr, cols = a.along_cols.values != nullptr;
   const auto of_length = [&]<class S, class T, int length>() {
     if (rows && cols) {

@@ -204,15 +204,24 @@ CT_HOST_DEVICE inline float nvfp4_tensor_scale(float amax) {
   return scale > largest ? largest : scale;
 }
 
-/// The scale of a block of NVFP4; `tensor` is that of the tensor.
-CT_HOST_DEVICE inline StoredScale nvfp4_scale(std::uint32_t amax, float tensor) {
-  if (amax > f32_infinity || is_nan(tensor)) return {0x7f, 0.0F};
+/// The scale of a block of NVFP4 as it is stored; `tensor` is that of the tensor.
+CT_HOST_DEVICE inline std::uint8_t nvfp4_stored(std::uint32_t amax, float tensor) {
+  if (amax > f32_infinity || is_nan(tensor)) return 0x7f;
   const float exact = product(quotient(bits_as<float>(amax), 6.0F), tensor);
-  const E4M3 stored = narrow<E4M3>(exact, Overflow::saturate);
-  if (stored.bits == 0) return {0, 0.0F};
-  const float inverse = quotient(tensor, widen(stored));
+  return narrow<E4M3>(exact, Overflow::saturate).bits;
+}
+
+/// By what the values of such a block are multiplied: 0 where the scale is 0 or a NaN.
+CT_HOST_DEVICE inline float nvfp4_inverse(std::uint8_t stored, float tensor) {
+  if (stored == 0 || stored == 0x7f) return 0.0F;
+  const float inverse = quotient(tensor, widen(E4M3{stored}));
   constexpr float largest = 3.40282347e+38F;
-  return {stored.bits, inverse > largest ? largest : inverse};
+  return inverse > largest ? largest : inverse;
+}
+
+CT_HOST_DEVICE inline StoredScale nvfp4_scale(std::uint32_t amax, float tensor) {
+  const std::uint8_t stored = nvfp4_stored(amax, tensor);
+  return {stored, nvfp4_inverse(stored, tensor)};
 }
 
 /// By what the values of a block of NVFP4 are multiplied when they come back.

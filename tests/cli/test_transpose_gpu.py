@@ -137,6 +137,16 @@ def test_blocks_are_verified_forced_and_measured(folder, format):
         done("transpose", "out.npy", "back.npy", *back, "--effort", "measure", *memory)
 
 
+@pytest.mark.parametrize("format", ["nvfp4", "mxfp4"])
+@pytest.mark.parametrize("layout", ["packed", "tiles_128x4"])
+@pytest.mark.parametrize("perm", ["1,0", "0,1"])
+def test_values_of_four_bits_are_those_of_the_cpu(folder, format, layout, perm):
+    np.save("in.npy", np.random.default_rng(5).standard_normal((1024, 4096)).astype("f4"))
+    words = ["--perm", perm, "--to", format, "--scale-layout", layout]
+    words += ["--tensor-scale", "512"] if format == "nvfp4" else []
+    assert same_on_the_gpu(folder, "in.npy", words, format)["kernel"] == "quantise"
+
+
 def test_blocks_go_through_pipes(folder):
     x = np.random.default_rng(8).standard_normal((320, 2048)).astype("f4")
     np.save("in.npy", x)

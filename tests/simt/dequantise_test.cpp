@@ -3,6 +3,7 @@
 #include "support/stacks_of_blocks.hpp"
 
 #include "run_blocks.hpp"
+#include "support/dequantised_tiles.hpp"
 
 namespace cornerturn::simt {
 namespace {
@@ -74,6 +75,21 @@ TEST(Dequantise, WholeTilesAtTheBeginOfMemory) {
         EXPECT_TRUE(plain.bytes() == c.plain.bytes);
       }
     }
+  }
+}
+
+TEST(Dequantise, EveryFormatAndLayout) {
+  std::mt19937 random(4);
+  for (unsigned i = 0; i < 120 && !HasFailure(); ++i) {
+    const test::DequantisedTiles tiles(test::random_dequantised_case(random, 300), i);
+    SCOPED_TRACE(tiles.c.text());
+    const Memory plain(tiles.before), values(tiles.blocks.values), scales(tiles.blocks.scales);
+    const Buffers buffers = tiles.buffers(plain.at, values.at, scales.at);
+    const plan::Plan plan = plan_for(tiles.problem, buffers, "dequantise");
+    run(plan, buffers, {&values, &scales}, {&plain});
+    const std::vector<std::byte> got = plain.bytes();
+    const auto wrong = std::mismatch(got.begin(), got.end(), tiles.after.begin()).first;
+    EXPECT_TRUE(wrong == got.end()) << "they differ first at " << wrong - got.begin();
   }
 }
 

@@ -38,8 +38,9 @@ TEST(QuantiseTiles, AnyLayout) {
 // Whole tiles and parts of them, for each kernel that is compiled.
 TEST(QuantiseTiles, EveryKernel) {
   for (const Kind kind : {Kind::f32, Kind::f16, Kind::bf16}) {
-    for (const BlockFormat format : {BlockFormat::fp8_1x128, BlockFormat::fp8_e5m2_1x128,
-                                     BlockFormat::mxfp8_e4m3, BlockFormat::mxfp8_e5m2}) {
+    for (const BlockFormat format :
+         {BlockFormat::fp8_1x128, BlockFormat::fp8_e5m2_1x128, BlockFormat::mxfp8_e4m3,
+          BlockFormat::mxfp8_e5m2, BlockFormat::nvfp4, BlockFormat::mxfp4}) {
       for (const auto& [rows, cols] : {std::pair{256, 128}, {8, 8}, {136, 392}}) {
         for (const auto& [along_rows, along_cols] :
              {std::pair{true, false}, {false, true}, {true, true}}) {

@@ -1,12 +1,14 @@
-// Matrices and their blocks of 8-bit floats in every layout that the GPU's kernel for tiles takes,
-// made the obvious way: one block after the other.
+// Matrices and their blocks of floats of 8 and 4 bits in every layout that the GPU's kernel for
+// tiles takes, made the obvious way: one block after the other.
 #pragma once
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/blocks.hpp"
@@ -28,6 +30,7 @@ struct TileCase {
   bool along_cols = false;
   bool scales_of_lines = false;  ///< neighbours among the scales are those of neighbouring lines
   std::int64_t gap = 0;          ///< unused vectors of 16 bytes, or scales, behind each line
+  float tensor = 1;              ///< the tensor's scale
 
   BlockRow row() const { return row_of(format); }
   std::string text() const {
@@ -36,7 +39,7 @@ struct TileCase {
            std::to_string(static_cast<int>(order)) + ", " + std::to_string(matrices) + " of " +
            std::to_string(rows) + " x " + std::to_string(cols) + (along_rows ? ", rows" : "") +
            (along_cols ? ", columns" : "") + (scales_of_lines ? ", scales of lines" : "") +
-           ", gap " + std::to_string(gap);
+           ", gap " + std::to_string(gap) + ", tensor's scale " + std::to_string(tensor);
   }
 };
 
@@ -50,7 +53,7 @@ struct TileResult {
     const auto up = [](std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; };
     blocks = up(length, row.along) / row.along;
     scale_lines = up(lines, row.across) / row.across;
-    pitch = up(blocks * row.along, 16) + 16 * c.gap;
+    pitch = up(blocks * row.along / row.values_per_unit(), 16) + 16 * c.gap;
     value_step = scale_lines * row.across * pitch + 16 * c.gap;
     const std::int64_t size = row.scale_bytes();
     if (c.order == ScaleOrder::tiles_128x4) {
@@ -78,10 +81,13 @@ struct TileResult {
   /// Fills in what the result is, of values at(matrix, line, place).
   template <class At>
   void make(const TileCase& c, const At& at) {
-    if (c.row().element == BlockElement::e4m3) {
-      make_of<values::E4M3>(c, at);
-    } else {
-      make_of<values::E5M2>(c, at);
+    switch (c.row().element) {
+      case BlockElement::e4m3:
+        return make_of<values::E4M3>(c, at);
+      case BlockElement::e5m2:
+        return make_of<values::E5M2>(c, at);
+      default:
+        return make_of<values::E2M1>(c, at);
     }
   }
 
@@ -109,9 +115,12 @@ struct TileResult {
             if (inside) amax = std::max(amax, values::magnitude_of(at(m, line, k)));
           });
           values::StoredScale scale{};
-          if (row.scale == ScaleType::f32) {
-            scale = values::f32_scale<T>(amax, c.rule);
-          } else {
+          if constexpr (!std::is_same_v<T, values::E2M1>) {
+            if (row.scale == ScaleType::f32) scale = values::f32_scale<T>(amax, c.rule);
+          }
+          if (row.scale == ScaleType::e4m3) {
+            scale = values::nvfp4_scale(amax, c.tensor);
+          } else if (row.scale == ScaleType::e8m0) {
             const std::uint8_t code = values::mx_scale<T>(amax, c.rule);
             scale = {code, values::mx_inverse(code)};
           }
@@ -120,8 +129,11 @@ struct TileResult {
           std::memcpy(to_scales + place, &scale.bits, static_cast<std::size_t>(row.scale_bytes()));
           for_block(row, i, j, [&](std::int64_t line, std::int64_t k, bool inside) {
             const T code = values::mx_value<T>(inside ? at(m, line, k) : 0.0F, scale.inverse);
-            values[static_cast<std::size_t>(guard + m * value_step + line * pitch + k)] =
-                static_cast<std::byte>(code.bits);
+            const int of_unit = row.values_per_unit();
+            std::byte& byte = values[static_cast<std::size_t>(guard + m * value_step +
+                                                              line * pitch + k / of_unit)];
+            if (k % of_unit == 0) byte = std::byte{0};
+            byte |= static_cast<std::byte>(code.bits << 4 * (k % of_unit));
           });
         }
       }
@@ -179,6 +191,7 @@ struct QuantisedTiles {
     const auto at = [&](int i) { return static_cast<void*>(address(i) + TileResult::guard); };
     Buffers buffers{at(0), src, {}, {at(1)}};
     if (!of_rows) buffers = {at(2), src, {}, {at(3)}};
+    buffers.blocks.tensor_scale = c.tensor;
     if (of_rows && of_cols) {
       buffers.blocks.second = at(2);
       buffers.blocks.second_scales = at(3);
@@ -203,18 +216,31 @@ struct QuantisedTiles {
 /// Any format, rule, layout and shape; of the types that the kernel knows.
 inline TileCase random_tile_case(std::mt19937& random, std::int64_t most) {
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  constexpr BlockFormat formats[] = {BlockFormat::fp8_1x128,        BlockFormat::fp8_e5m2_1x128,
-                                     BlockFormat::fp8_128x128,      BlockFormat::mxfp8_e4m3,
-                                     BlockFormat::mxfp8_e5m2,       BlockFormat::mxfp8_32x32,
-                                     BlockFormat::fp8_e5m2_128x128, BlockFormat::mxfp8_e5m2_32x32};
+  constexpr BlockFormat formats[] = {BlockFormat::fp8_1x128,
+                                     BlockFormat::fp8_e5m2_1x128,
+                                     BlockFormat::fp8_128x128,
+                                     BlockFormat::mxfp8_e4m3,
+                                     BlockFormat::mxfp8_e5m2,
+                                     BlockFormat::mxfp8_32x32,
+                                     BlockFormat::fp8_e5m2_128x128,
+                                     BlockFormat::mxfp8_e5m2_32x32,
+                                     BlockFormat::nvfp4,
+                                     BlockFormat::mxfp4};
   constexpr Kind kinds[] = {Kind::f32, Kind::f16, Kind::bf16};
   TileCase c;
   c.kind = kinds[below(3)];
-  c.format = formats[below(8)];
+  c.format = formats[below(10)];
   const bool e8m0 = c.row().scale == ScaleType::e8m0, square = c.row().across > 1;
+  const bool e4m3 = c.row().scale == ScaleType::e4m3;
   constexpr BlockScale of_e8m0[] = {BlockScale::floor, BlockScale::ceil, BlockScale::even};
   c.rule = e8m0 ? of_e8m0[below(3)] : below(2) == 0 ? BlockScale::exact : BlockScale::ceil;
-  if (e8m0 && !square) c.order = static_cast<ScaleOrder>(below(3));
+  if (e4m3) {
+    constexpr float of_tensor[] = {1, 0.37F, 1e-38F, 1e30F,
+                                   std::numeric_limits<float>::quiet_NaN()};
+    c.rule = BlockScale::exact;
+    c.tensor = of_tensor[below(5)];
+  }
+  if (c.row().scale_bytes() == 1 && !square) c.order = static_cast<ScaleOrder>(below(3));
   const std::int64_t vector = c.kind == Kind::f32 ? 4 : 8;
   c.rows = 1 + below(static_cast<int>(most));
   c.cols = vector * (1 + below(static_cast<int>(most / vector)));

@@ -35,7 +35,7 @@ BlockLines::BlockLines(const Problem& normal, const BlockLayout& layout)
   for (int i = 0; i < normal.rank(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     const LineMode mode{normal.modes[i].extent, plain_stride(normal, i), layout.value_strides[at],
-                        q8 ? 0 : layout.scale_strides[at]};
+                        q8 ? 0 : layout.scale_strides[at], i == layout.across};
     if (i == layout.axis) {
       along = mode;
     } else if (mode.extent != 1) {

@@ -22,11 +22,13 @@ struct LineMode {
   std::int64_t plain = 0;
   std::int64_t values = 0;  ///< for q8_0 along a line: from one block to the next
   std::int64_t scales = 0;  ///< along a line: from one block to the next
+  /// Its lines share blocks or tiles of scales: it stays a mode of its own.
+  bool shares = false;
 
   /// One mode goes through both: `inner` first.
   bool continues(const LineMode& inner) const {
-    return plain == inner.plain * inner.extent && values == inner.values * inner.extent &&
-           scales == inner.scales * inner.extent;
+    return !shares && !inner.shares && plain == inner.plain * inner.extent &&
+           values == inner.values * inner.extent && scales == inner.scales * inner.extent;
   }
 };
 

@@ -1,6 +1,7 @@
 #include "plan/gpu/dequantise.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -17,13 +18,20 @@ std::int64_t unit_of(const Problem& normal) {
 
 LineStack stack_of(const Problem& normal) {
   LineStack stack(BlockLines(normal, normal.blocks->first));
-  // Where lines stay lines, as many of them in a matrix as there can be.
-  if (!stack.columns && stack.batch.extent > stack.line.extent) std::swap(stack.line, stack.batch);
+  // Where lines stay lines, as many of them in a matrix as there can be; those that share blocks.
+  const bool more = stack.batch.extent > stack.line.extent && !stack.line.shares;
+  if (!stack.columns && (more || stack.batch.shares)) std::swap(stack.line, stack.batch);
   return stack;
 }
 
-std::int64_t line_bytes(const LineStack& stack) {
-  return ceil_div(stack.along.extent, block_size) * (stack.q8 ? q8_bytes : block_size);
+std::int64_t line_bytes(const Problem& normal, const LineStack& stack) {
+  const BlockRow& row = normal.blocks->row();
+  const std::int64_t units = row.along / row.values_per_unit();
+  return ceil_div(stack.along.extent, std::int64_t{row.along}) * units * row.unit_bytes();
+}
+
+std::uint32_t log2_of(int power) {
+  return static_cast<std::uint32_t>(std::countr_zero(static_cast<unsigned>(power)));
 }
 
 // An offset in the place of an address, until bind() adds the address.
@@ -38,11 +46,19 @@ const std::byte* moved_by(const std::byte* base, const std::byte* offset) {
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
-  if (const char* rule = why_not_lines(normal)) return rule;
+  const BlockRow& row = normal.blocks->row();
+  if (!row.has_scales() && row.format != BlockFormat::q8_0) {
+    return "blocks that hold their scales, other than q8_0";
+  }
   if (normal.blocks->second) return "blocks along two modes are made, not read";
   const LineStack stack = stack_of(normal);
   if (const char* rule = stack.why_not(normal)) return rule;
-  if (stack.along.values != (stack.q8 ? q8_bytes : 1)) {
+  if (stack.batch.shares) return "the lines of blocks are not those of a matrix";
+  if (row.scale == ScaleType::f32 &&
+      (stack.along.scales % 4 != 0 || stack.line.scales % 4 != 0 || stack.batch.scales % 4 != 0)) {
+    return "scales do not begin at multiples of 4 B";
+  }
+  if (stack.along.values != row.unit_bytes()) {
     return "the blocks of a line are not next to each other";
   }
   if (stack.line.values % unit_of(normal) != 0 || stack.batch.values % unit_of(normal) != 0) {
@@ -54,7 +70,9 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
 
 void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
                        const Add<DequantiseConfig>& add) {
-  if (start.dst % 16 == 0 && start.src % unit_of(normal) == 0) add({});
+  const bool scales =
+      !normal.blocks->row().has_scales() || start.scales % normal.blocks->row().scale_bytes() == 0;
+  if (start.dst % 16 == 0 && start.src % unit_of(normal) == 0 && scales) add({});
 }
 
 Demand Family::demand(const DequantiseConfig& config, const Problem& normal, const Model& model,
@@ -69,8 +87,8 @@ Demand Family::demand(const DequantiseConfig& config, const Problem& normal, con
     // Blocks that follow each other continue rows of the destination.
     const std::int64_t row = stack.cols() * normal.dst_type.size();
     demand.dst_bytes = dst_moved(model, {static_cast<double>(row), std::gcd(stack.pitch(), 64L)});
-    const std::int64_t line = line_bytes(stack);
-    const std::int64_t of_tile = std::min<std::int64_t>(line, Kernel::blocks * Kernel::block_bytes);
+    const std::int64_t line = line_bytes(normal, stack);
+    const std::int64_t of_tile = std::min<std::int64_t>(line, Kernel::cells * Kernel::cell_bytes);
     const std::int64_t run = stack.columns ? of_tile : line;
     const std::int64_t granule = std::gcd(std::gcd(stack.line.values, run), 64L);
     demand.src_bytes = src_moved(model, {static_cast<double>(run), granule});
@@ -101,16 +119,19 @@ Launchable<kernels::DequantiseArgs> Family::prepare(const DequantiseConfig&,
   const std::int64_t last_matrix = (batch.extent - 1) * batch.values;
   const std::int64_t zero = 0;
   args.span.low = as_address(std::min(zero, last_line) + std::min(zero, last_matrix));
-  args.span.high =
-      as_address(std::max(zero, last_line) + std::max(zero, last_matrix) + line_bytes(stack));
-  args.scale_along = stack.along.scales;
-  args.scale_pitch = line.scales;
+  args.span.high = as_address(std::max(zero, last_line) + std::max(zero, last_matrix) +
+                              line_bytes(normal, stack));
+  const BlockRow& row = normal.blocks->row();
+  args.steps = {normal.blocks->first.order, row.scale_bytes(), line.scales, stack.along.scales};
   args.scale_step = batch.scales;
+  args.scale = row.scale;
+  args.along_bits = log2_of(row.along);
+  args.across_bits = log2_of(row.across);
   args.matrices = static_cast<std::uint32_t>(batch.extent);
   args.lines = static_cast<std::uint32_t>(line.extent);
   args.length = static_cast<std::uint32_t>(stack.along.extent);
   args.kind = normal.dst_type.kind();
-  args.format = normal.blocks->rule.format;
+  args.element = row.element;
   args.transposed = stack.columns;
   Launch launch;
   kernels::dispatch(args, [&]<class Kernel>() {
@@ -130,6 +151,7 @@ void Family::bind(kernels::DequantiseArgs& args, const Problem& normal, const Bu
   args.values = static_cast<const std::byte*>(buffers.src) + normal.src_offset;
   args.span = {moved_by(args.values, args.span.low), moved_by(args.values, args.span.high)};
   args.scales = static_cast<const std::byte*>(buffers.blocks.scales);
+  args.tensor = buffers.blocks.tensor_scale;
 }
 
 }  // namespace cornerturn::plan::gpu::dequantise

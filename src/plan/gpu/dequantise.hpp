@@ -1,4 +1,4 @@
-// dequantise: blocks of 32 values that share a scale become matrices of f32, f16 or bf16, as they
+// dequantise: blocks of values that share a scale become matrices of f32, f16 or bf16, as they
 // lie or transposed.
 #pragma once
 

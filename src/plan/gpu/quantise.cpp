@@ -93,8 +93,8 @@ Moved moved_by(const QuantiseQ8Args& a) {
   return moved;
 }
 Moved moved_by(const QuantiseTileArgs& a) {
-  const auto line = [](const kernels::TileSide& side) -> std::int64_t {
-    return side.values == nullptr ? 0 : side.length;
+  const auto line = [&](const kernels::TileSide& side) -> std::int64_t {
+    return side.values == nullptr ? 0 : std::int64_t{side.length} / (a.e2m1 ? 2 : 1);
   };
   return {std::int64_t{a.cols}, a.pitch, line(a.along_rows), line(a.along_cols)};
 }
@@ -146,7 +146,8 @@ Demand Family::demand(const QuantiseConfig& config, const Problem& normal, const
   const double codes = static_cast<double>(normal.elements()) * results;
   Demand demand = demand_of_launch(ready, c.block, model);
   demand.instructions = codes * c.value;
-  demand.wavefronts = 2 * codes / 128;  // they go to shared memory and come from there
+  // They go to shared memory and come from there.
+  demand.wavefronts = 2 * codes / normal.blocks->row().values_per_unit() / 128;
   demand.src_bytes =
       src_moved(model, lines_of(moved.row_bytes * normal.src_type.size(), moved.pitch));
   const bool tile = !is_q8(normal);
@@ -195,6 +196,7 @@ void Family::bind(kernels::QuantiseArgs& args, const Problem& normal, const Buff
   }
   auto& tile = std::get<QuantiseTileArgs>(args.form);
   tile.src = src;
+  tile.tensor = buffers.blocks.tensor_scale;
   const bool rows = along_rows(normal, normal.blocks->first);
   const auto set = [](kernels::TileSide& side, void* values, void* scales) {
     side.values = static_cast<std::byte*>(values);

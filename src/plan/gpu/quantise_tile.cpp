@@ -56,17 +56,9 @@ struct Lines {
     side.scale_lines = static_cast<std::uint32_t>(scale_lines());
     side.scale_blocks = static_cast<std::uint32_t>(blocks());
     side.words = are_words(stack);
-    side.line_step = line_step();
-    side.line32_step = 32 * side.line_step;
-    side.line128_step = 128 * side.line_step;
-    side.square_step = side.block_step = block_step();
-    if (layout.order == ScaleOrder::strided && row.scale == ScaleType::e8m0) side.square_step *= 4;
-    if (layout.order != ScaleOrder::strided) side.block_step = 1;
-    if (layout.order == ScaleOrder::tiles_128x4) {
-      side.line128_step = side.line_step;
-      side.line32_step = 4;
-      side.line_step = 16;
-    }
+    side.tiles = layout.order == ScaleOrder::tiles_128x4;
+    side.steps = {layout.order, row.scale_bytes(), line_step(), block_step()};
+    side.square_step = row.scale == ScaleType::f32 ? side.steps.block : side.steps.four;
     return side;
   }
 
@@ -131,11 +123,12 @@ const char* TileStack::why_not(const Problem& normal) const {
   constexpr std::int64_t most = std::int64_t{1} << 30;
   const Blocks& blocks = *normal.blocks;
   const BlockRow& row = blocks.row();
-  const bool f8 = row.element == BlockElement::e4m3 || row.element == BlockElement::e5m2;
-  const bool known_scales = (row.scale == ScaleType::f32 && row.along == 128) ||
-                            (row.scale == ScaleType::e8m0 && row.along == 32);
-  if (!f8 || !known_scales || (is_square(row) && row.across != row.along)) {
-    return "the blocks are not 8-bit floats, 32 or 128 of a line";
+  const bool e2m1 = row.element == BlockElement::e2m1;
+  const bool known = (row.scale == ScaleType::f32 && row.along == 128 && !e2m1) ||
+                     (row.scale == ScaleType::e8m0 && row.along == 32) ||
+                     (row.scale == ScaleType::e4m3 && row.along == 16 && e2m1);
+  if (!known || (is_square(row) && (e2m1 || row.across != row.along))) {
+    return "the blocks are not floats of 8 or 4 bits beside their scales";
   }
   if (blocks.rule.rounding != Rounding::nearest_even) return "values are rounded stochastically";
   if (!is_known(normal.src_type)) return "the values are not f32, f16 or bf16";
@@ -170,8 +163,10 @@ kernels::QuantiseTileArgs TileStack::args(const Problem& normal, std::byte* some
   args.rows = static_cast<std::uint32_t>(rows.extent);
   args.cols = static_cast<std::uint32_t>(cols.extent);
   args.kind = normal.src_type.kind();
+  args.e2m1 = row.element == BlockElement::e2m1;
   args.e5m2 = row.element == BlockElement::e5m2;
   args.f32_scales = row.scale == ScaleType::f32;
+  args.e4m3_scales = row.scale == ScaleType::e4m3;
   args.square = is_square(row);
   args.rule = blocks.rule.scale;
   const auto set = [&](const BlockLayout& layout) {

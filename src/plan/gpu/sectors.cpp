@@ -6,7 +6,6 @@
 
 #include "core/divide.hpp"
 #include "maps/sectors.hpp"
-#include "plan/gpu/block_lines.hpp"
 
 namespace cornerturn::plan::gpu {
 namespace {
@@ -96,13 +95,12 @@ double array_bytes(const Problem& normal, const BlockLayout& layout, const Exten
 
 // The values of blocks, and their scales.
 double blocks_bytes(const Problem& normal, const BlockLayout& layout) {
-  const std::int64_t blocks = ceil_div(normal.modes[layout.axis].extent, block_size);
-  const std::int64_t size = type_of_blocks(normal.blocks->rule.format).size();
-  if (layout.scale_strides.empty()) {
-    return array_bytes(normal, layout, layout.value_strides, blocks, size);
-  }
-  return array_bytes(normal, layout, layout.value_strides, blocks * block_size, size) +
-         array_bytes(normal, layout, layout.scale_strides, blocks, 1);
+  const BlockRow& row = normal.blocks->row();
+  const std::int64_t blocks = ceil_div(normal.modes[layout.axis].extent, std::int64_t{row.along});
+  const std::int64_t units = blocks * (row.along / row.values_per_unit());
+  const double values = array_bytes(normal, layout, layout.value_strides, units, row.unit_bytes());
+  if (layout.scale_strides.empty()) return values;
+  return values + array_bytes(normal, layout, layout.scale_strides, blocks, row.scale_bytes());
 }
 
 // The modes along which the destination repeats. Modes are sorted by strides of the destination, as

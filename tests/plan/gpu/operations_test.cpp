@@ -134,8 +134,14 @@ TEST(GpuOperations, TilesTakeFormatsThatBlocksDoNot) {
           "lines of the result do not begin at multiples of 16 B");
   refused(change([](Blocks& b) { b.first.value_strides[2] = 2; }),
           "the values of a line are not next to each other");
-  refused(change([](Blocks& b) { b.rule.format = BlockFormat::mxfp4; }),
-          "the blocks are not 8-bit floats, 32 or 128 of a line");
+  for (const BlockFormat format : {BlockFormat::nvfp4, BlockFormat::mxfp4}) {
+    test::TileCase four_bits{.format = format, .rows = 200, .cols = 136};
+    four_bits.rule = four_bits.row().standard_rule();
+    four_bits.along_cols = true;
+    EXPECT_EQ(plan_of(problem(four_bits)).kernel(), "quantise");
+  }
+  refused(change([](Blocks& b) { b.rule.format = BlockFormat::q4_0; }),
+          "the blocks are not floats of 8 or 4 bits beside their scales");
 }
 
 TEST(GpuOperations, AddressesDecideAsWell) {
