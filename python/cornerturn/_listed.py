@@ -78,13 +78,14 @@ def copy_listed(
             raise TypeError(str(error)) from None
         raise
     except ValueError as error:
-        raise ValueError(_in_words(str(error), words)) from None
+        raise ValueError(in_words(str(error), words)) from None
 
 
 _ENTRY = re.compile(r"(dst|src)\.list: (index|pointer|entries) (\d+)(?: and (\d+))?")
 
 
-def _in_words(message: str, words: Words) -> str:
+def in_words(message: str, words: Words) -> str:
+    """What the core says of entries of tables, and of both sides, in the words of the caller."""
     found = _ENTRY.match(message)
     if found is None:
         return with_names(message, (words.dst, words.src))
