@@ -9,7 +9,7 @@
 
 #include "cuda/check.hpp"
 #include "gpu/on_gpu.hpp"
-#include "support/listed_cases.hpp"
+#include "support/listed_changes.hpp"
 
 namespace cornerturn {
 namespace {
@@ -64,6 +64,13 @@ class GpuSide {
   std::vector<OnGpu> table_;
 };
 
+ListedView to_of(const listed::Case& one, const GpuSide& dst) {
+  return {View(dst.data(), one.dst_type, one.dst.shape, one.dst.strides), dst.list()};
+}
+ConstListedView from_of(const listed::Case& one, const GpuSide& src) {
+  return {ConstView(src.data(), one.src_type, one.src.shape, one.src.strides), src.list()};
+}
+
 TEST(ListsOnGpu, RandomProblems) {
   listed::Cases cases(77);
   for (int n = 0; n < 300; ++n) {
@@ -74,10 +81,25 @@ TEST(ListsOnGpu, RandomProblems) {
     listed::copy_plainly(one.dst, one.src, static_cast<std::size_t>(one.size));
     Options options;
     options.lists = n % 2 == 0 ? ListChecks::always : ListChecks::on_cpu;
-    copy(ListedView(View(dst.data(), one.type(), one.dst.shape, one.dst.strides), dst.list()),
-         ConstListedView(ConstView(src.data(), one.type(), one.src.shape, one.src.strides),
-                         src.list()),
-         {}, options);
+    copy(to_of(one, dst), from_of(one, src), {}, options);
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    ASSERT_TRUE(dst.holds(one.dst.memory)) << "problem " << n << ": " << to_string(one.problem);
+  }
+}
+
+TEST(ListsOnGpu, RandomConversions) {
+  listed::Cases cases(78);
+  for (int n = 0; n < 300; ++n) {
+    listed::ChangingCase one = listed::random_changing_case(cases);
+    const GpuSide src(one.src);
+    const GpuSide dst(one.dst);
+    listed::convert_plainly(one);
+    Bytes numbers(one.numbers.size() * sizeof(float));
+    std::memcpy(numbers.data(), one.numbers.data(), numbers.size());
+    const OnGpu vector(numbers);
+    Epilogue epilogue = one.epilogue;
+    if (epilogue.scale != nullptr) epilogue.scale = reinterpret_cast<const float*>(vector.data());
+    copy(to_of(one, dst), from_of(one, src), epilogue, {});
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     ASSERT_TRUE(dst.holds(one.dst.memory)) << "problem " << n << ": " << to_string(one.problem);
   }
