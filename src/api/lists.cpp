@@ -61,16 +61,8 @@ ListedCall listed_call_of(const ListedView& dst, const ConstListedView& src,
   const auto table_of = [](const auto& view) -> const void* {
     return is_listed(view) ? view.list.table : nullptr;
   };
-  call.target = target_of(options, {{"dst", data_of(dst)},
-                                    {"src", data_of(src)},
-                                    {"dst.list.table", table_of(dst)},
-                                    {"src.list.table", table_of(src)},
-                                    {"epilogue.scale", epilogue.scale},
-                                    {"epilogue.bias", epilogue.bias}});
-  if (call.target.gpu >= 0) {
-    if (data_of(dst) != nullptr) call.target.alignment.dst = alignment_of(dst.view.data);
-    if (data_of(src) != nullptr) call.target.alignment.src = alignment_of(src.view.data);
-  }
+  call.target = target_of_lists(options, data_of(dst), data_of(src), call.buffers.vectors,
+                                {table_of(src), table_of(dst)});
   return call;
 }
 

@@ -22,7 +22,9 @@ struct ListRowsArgs {
   std::int64_t rows = 0;  ///< of all steps
   FastDivide64 length;    ///< elements of a row
   FastDivide short_length;
-  FastDivide rows_a_step;
+  /// Rows of a step, or, where those that follow each other belong to several steps, the steps.
+  FastDivide fast;
+  bool steps_are_fast = false;
   int element_bytes = 1;  ///< of what `length` counts: an element, or a vector of those that change
   bool single = false;    ///< one element a thread, for problems that do not fill the GPU
   bool leaves_missing = false;
@@ -45,8 +47,10 @@ struct ListWalk {
     bool inside[N];
     CT_UNROLL
     for (int i = 0; i < N; ++i) {
-      step[i] = a.rows_a_step.quotient(row[i]);
-      inner[i] = row[i] - step[i] * a.rows_a_step.divisor;
+      const std::uint32_t slow = a.fast.quotient(row[i]);
+      const std::uint32_t rest = row[i] - slow * a.fast.divisor;
+      step[i] = a.steps_are_fast ? rest : slow;
+      inner[i] = a.steps_are_fast ? slow : rest;
       inside[i] = row[i] < a.rows;
     }
     std::int64_t src[N], dst[N];

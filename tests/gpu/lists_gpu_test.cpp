@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -171,6 +172,37 @@ TEST_F(ListsOfRows, ChecksAreMadeWhereTheyAreAskedFor) {
                                "src.list: index 7 is 64, but it has to be less than 64",
                                [&] { take(table, {.lists = ListChecks::always}); });
   EXPECT_TRUE(dst.contents() == Bytes(static_cast<std::size_t>(entries * row), 0xa5));
+}
+
+// Rows of pinned memory by a table of the GPU, and back to their places.
+TEST_F(ListsOfRows, CrossTheLink) {
+  void* at = nullptr;
+  check(cudaMallocHost(&at, static_cast<std::size_t>(2 * rows * row)), "cudaMallocHost");
+  auto* const pool = static_cast<std::byte*>(at);
+  std::memcpy(pool, contents.data(), contents.size());
+  std::memset(pool + rows * row, 0xa5, static_cast<std::size_t>(rows * row));
+  std::vector<std::int32_t> indices = every_third(2);
+  const OnGpu table = table_of(indices);
+  const auto* const places = reinterpret_cast<const std::int32_t*>(table.data());
+  const View there(dst.data(), ElementType::bytes(1), {entries, row});
+  copy(there, indexed(ConstView(pool, ElementType::bytes(1), {rows, row}), 0, places, entries));
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  EXPECT_TRUE(dst.contents() == taken(indices));
+  copy(indexed(View(pool + rows * row, ElementType::bytes(1), {rows, row}), 0, places, entries),
+       ConstView(there));
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  for (std::int64_t k = 0; k < rows; ++k) {
+    const bool written = std::find(indices.begin(), indices.end(), k) != indices.end();
+    const Bytes poison(static_cast<std::size_t>(row), 0xa5);
+    const void* const wanted = written ? static_cast<const void*>(pool + k * row) : poison.data();
+    EXPECT_EQ(std::memcmp(pool + (rows + k) * row, wanted, static_cast<std::size_t>(row)), 0) << k;
+  }
+  test::on_gpu::expect_refused(
+      Status::invalid_argument, "across the link a table lies in the GPU's memory", [&] {
+        copy(there, indexed(ConstView(pool, ElementType::bytes(1), {rows, row}), 0, indices.data(),
+                            entries));
+      });
+  cudaFreeHost(at);
 }
 
 TEST_F(ListsOfRows, ATableOfTheHostIsRefused) {

@@ -40,11 +40,9 @@ TEST(ListsInEmulator, EveryCandidateOfRandomProblems) {
     const Buffers buffers = one.buffers();
     listed::copy_plainly(one.dst, one.src, static_cast<std::size_t>(one.size));
     const auto wanted = one.dst.memory;
-    const auto aligned = [](const listed::Side& side) {
-      return side.data == nullptr ? std::int64_t{16} : alignment_of(side.data);
-    };
-    Plan plan = plan::make_plan(one.problem, some_device(),
-                                {1, "", {true, aligned(one.src), aligned(one.dst)}});
+    Plan plan =
+        plan::make_plan(one.problem, some_device(),
+                        {1, "", {true, listed::aligned(one.src), listed::aligned(one.dst)}});
     for (const Candidate& candidate : Candidates(plan.candidates)) {
       plan.choose(candidate, plan::Choice::forced);
       kernels.emplace(candidate.row->name);
@@ -73,11 +71,9 @@ TEST(ListsInEmulator, EveryCandidateOfConversions) {
     const auto before = one.dst.memory;
     listed::convert_plainly(one);
     const auto wanted = one.dst.memory;
-    const auto aligned = [](const listed::Side& side) {
-      return side.data == nullptr ? std::int64_t{16} : alignment_of(side.data);
-    };
-    Plan plan = plan::make_plan(one.problem, some_device(),
-                                {1, "", {true, aligned(one.src), aligned(one.dst)}});
+    Plan plan =
+        plan::make_plan(one.problem, some_device(),
+                        {1, "", {true, listed::aligned(one.src), listed::aligned(one.dst)}});
     for (const Candidate& candidate : Candidates(plan.candidates)) {
       plan.choose(candidate, plan::Choice::forced);
       kernels.emplace(candidate.row->name);

@@ -184,6 +184,13 @@ inline void fill(Side& side, std::byte value) {
   for (auto& memory : side.memory) std::fill(memory.begin(), memory.end(), value);
 }
 
+/// The alignment of the address from which a side's places are counted; of pointers 16.
+inline std::int64_t aligned(const Side& side) {
+  if (side.data == nullptr) return 16;
+  const auto address = reinterpret_cast<std::uintptr_t>(side.data) | 16;
+  return static_cast<std::int64_t>(address & -address);
+}
+
 inline Places random_places(Cases& cases) {
   return static_cast<Places>(cases.uniform(0, 3));
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 #include "core/divide.hpp"
@@ -41,6 +42,20 @@ struct StepRows {
     };
     whole = whole && begin(elements * src_size, &Mode::src_stride, list.src) &&
             begin(elements * dst_size, &Mode::dst_stride, list.dst);
+  }
+
+  // Are rows short, and those of other steps nearer on a side than those of the same step?
+  bool steps_are_fast(const Problem& normal) const {
+    constexpr std::int64_t long_row = 128;  // bytes
+    const ListMode& list = normal.lists->modes.front();
+    if (list.extent == 1 || length * elements * normal.dst_type.size() >= long_row) return false;
+    const auto nearer = [&](const Steps& steps, std::int64_t Mode::*stride) {
+      if (steps.from_table()) return false;
+      return std::all_of(outer.begin(), outer.end(), [&](const Mode& mode) {
+        return std::abs(steps.stride) < std::abs(mode.*stride);
+      });
+    };
+    return nearer(list.src, &Mode::src_stride) || nearer(list.dst, &Mode::dst_stride);
   }
 
   std::int64_t elements = 1;  ///< of a vector
@@ -111,8 +126,9 @@ std::string Family::describe(const ListRowsConfig& config, const Problem& normal
     return fmt::format("rows of {} x {} to {}, {} at a time", rows.length * rows.elements,
                        normal.src_type.name(), normal.dst_type.name(), rows.elements);
   }
-  return fmt::format("rows of {} x {} B, {} a thread", rows.length, normal.dst_type.size(),
-                     of_thread(config));
+  return fmt::format("rows of {} x {} B, {} a thread{}", rows.length, normal.dst_type.size(),
+                     of_thread(config),
+                     rows.steps_are_fast(normal) ? ", those of all steps next to each other" : "");
 }
 
 Launchable<kernels::ListRowsArgs> Family::prepare(const ListRowsConfig& config,
@@ -122,7 +138,9 @@ Launchable<kernels::ListRowsArgs> Family::prepare(const ListRowsConfig& config,
   args.rows = rows.all;
   args.length = FastDivide64(static_cast<std::uint64_t>(rows.length));
   args.short_length = FastDivide(static_cast<std::uint32_t>(rows.length));
-  args.rows_a_step = FastDivide(static_cast<std::uint32_t>(rows.count));
+  args.steps_are_fast = rows.steps_are_fast(normal);
+  args.fast = FastDivide(static_cast<std::uint32_t>(
+      args.steps_are_fast ? normal.lists->modes.front().extent : rows.count));
   args.element_bytes = normal.dst_type.size();
   args.values = value_args(normal);
   args.vectors = config.vectors;
