@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from cornerturn import _core
-from cornerturn._arrays import HOST, Array, dtype_name, execute, overlap, place, reach, shown, with_names
+from cornerturn._arrays import HOST, Array, dtype_name, execute, gpu_side, overlap, place, reach, shown, with_names
 from cornerturn._frameworks import Framework, framework_of
 from cornerturn._frameworks.framework import numpy_if_installed
 from cornerturn._values import Values, convert, operand
@@ -71,7 +71,7 @@ def copy_listed(
         sides = [operand(dst, f"{words.dst}.dtype"), operand(src, f"{words.src}.dtype")]
     try:
         _core.copy_listed(
-            sides[0], dst_list, sides[1], src_list, _core.Epilogue(), src.device, stream, checked
+            sides[0], dst_list, sides[1], src_list, _core.Epilogue(), gpu_side(dst, src).device, stream, checked
         )
     except RuntimeError as error:
         if str(error).startswith("dst.type"):

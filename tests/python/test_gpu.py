@@ -284,6 +284,20 @@ def test_blocks_of_rows_by_a_list(format, options, missing):
             assert a.is_cuda and torch.equal(a.cpu().view(torch.uint8), b.view(torch.uint8))
 
 
+def test_pages_cross_the_link():
+    theirs = torch.randn(9, 4, 2, 64).pin_memory()  # pages, tokens, heads, width
+    ours = torch.zeros(12, 2, 4, 64, device="cuda")
+    read, write = torch.tensor([7, 3, -1], device="cuda"), torch.tensor([11, 0, 5], device="cuda", dtype=torch.int32)
+    ours[5] = 1
+    cornerturn.torch.relayout_pages(theirs, read, ours, write, "n p h d -> n h p d")
+    expected = theirs[[7, 3]].permute(0, 2, 1, 3)
+    assert torch.equal(ours[[11, 0]].cpu(), expected) and not ours[5].any()
+    back = torch.zeros(9, 4, 2, 64).pin_memory()
+    cornerturn.torch.relayout_pages(ours, write, back, read, "n h p d -> n p h d")
+    assert torch.equal(back[[7, 3]], theirs[[7, 3]]) and not back[[0, 1, 2, 4, 5, 6, 8]].any()
+    refused(ValueError, "src is in pageable memory", lambda: cornerturn.torch.relayout_pages(back.clone(), read, ours, write, "n p h d -> n h p d"))
+
+
 def test_rows_by_a_list_are_converted_and_checked():
     x = torch.randn(6, 96, device="cuda")
     rows = torch.tensor([1, 4, -1, -1, 0, 2], device="cuda")
