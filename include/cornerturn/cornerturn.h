@@ -225,7 +225,7 @@ typedef struct ct_block_options {
   float tensor_scale; /**< of "nvfp4": 448 * 6 / what ct_amax finds, and positive */
   int rounding;       /**< CT_NEAREST_EVEN or CT_STOCHASTIC */
   uint64_t seed;      /**< of stochastic rounding */
-  int checks;         /**< a ct_checks, of calls with a list */
+  int checks;         /**< a ct_list_checks, of calls with a list */
 } ct_block_options;
 #define CT_BLOCK_OPTIONS_INIT                                                                    \
   {                                                                                              \
