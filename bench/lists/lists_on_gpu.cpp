@@ -1,5 +1,6 @@
-// Measures copies by lists on the GPU that is here: rows by random lists, and pages of caches from
-// one layout to another, beside a plain copy of as many bytes in the same turns.
+// Measures copies by lists on the GPU that is here: rows by random lists, pages of caches from one
+// layout to another, and rows of experts, permuted, padded and cast, beside a plain copy of as many
+// bytes in the same turns.
 //
 //   usage: bench_lists [--bytes N] [--case TEXT] [--json FILE]
 //
@@ -91,6 +92,8 @@ class Measured {
         read_(pages_, 1),
         written_(pages_, 2) {}
 
+  const std::string& name() const { return case_.name; }
+  std::int64_t page_bytes() const { return case_.page_bytes(); }
   std::int64_t bytes() const { return pages_ * case_.page_bytes(); }
 
   void run() const { copy(to(gpu_.dst()), from(gpu_.src()), {}, options()); }
@@ -159,6 +162,101 @@ class Measured {
   Table written_;
 };
 
+// Rows of 7168 bf16, sorted by eight experts, each of which begins at a multiple of 128 rows: as
+// they are, in another type, or cast in blocks of 128.
+class Experts {
+ public:
+  enum class Way { moved, converted, cast };
+
+  Experts(Accelerator& gpu, Way way, std::int64_t bytes) : gpu_(gpu), way_(way) {
+    rows_ = bytes / (2 * columns) / 128 * 128 - 8 * 128;
+    std::mt19937_64 random(3);
+    std::vector<std::vector<std::int32_t>> of(8);
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      of[random() % 8].push_back(static_cast<std::int32_t>(i));
+    }
+    for (auto& expert : of) {
+      expert.resize((expert.size() + 127) / 128 * 128, -1);
+      on_host_.insert(on_host_.end(), expert.begin(), expert.end());
+    }
+    const std::size_t size = on_host_.size() * sizeof(std::int32_t);
+    table_ = cuda::DeviceBuffer(static_cast<std::int64_t>(size));
+    cuda::check(cudaMemcpy(table_.get(), on_host_.data(), size, cudaMemcpyHostToDevice),
+                "cudaMemcpy");
+  }
+
+  std::string name() const {
+    static constexpr const char* ways[] = {"moved", "to f32", "to FP8 1x128"};
+    return fmt::format("experts of 7168 bf16, padded, {}", ways[static_cast<int>(way_)]);
+  }
+  std::int64_t page_bytes() const { return columns * 2; }
+  /// Half of all that is read or written, as in a copy.
+  std::int64_t bytes() const { return (rows_ * columns * 2 + count() * row_bytes()) / 2; }
+
+  void run() const { run(gpu_.dst(), gpu_.src(), reinterpret_cast<std::int32_t*>(table_.get())); }
+  Plan plan() const {
+    const auto* const table = reinterpret_cast<const std::int32_t*>(table_.get());
+    if (way_ != Way::cast) return make_plan(to(gpu_.dst()), from(gpu_.src(), table), {}, options());
+    const View scales = scales_of(gpu_.dst());
+    return plan_quantise_listed(BlockFormat::fp8_1x128, to(gpu_.dst()), &scales,
+                                from(gpu_.src(), table), 1, block_options());
+  }
+  // "" or what is wrong: the CPU does the same.
+  std::string wrong(std::byte* src, std::byte* dst) const {
+    const auto size = static_cast<std::size_t>(count() * row_bytes());
+    cuda::check(cudaMemset(gpu_.dst(), 0xa5, size), "cudaMemset");
+    run();
+    gpu_.synchronize();
+    cuda::check(cudaMemcpy(dst, gpu_.dst(), size, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    std::vector<std::byte> expected(size);
+    run(expected.data(), src, on_host_.data());
+    return std::memcmp(expected.data(), dst, size) == 0 ? "" : "differs";
+  }
+
+ private:
+  static constexpr std::int64_t columns = 7168;
+
+  std::int64_t count() const { return static_cast<std::int64_t>(on_host_.size()); }
+  std::int64_t row_bytes() const {
+    return way_ == Way::moved       ? 2 * columns
+           : way_ == Way::converted ? 4 * columns
+                                    : columns + columns / 32;
+  }
+  void run(std::byte* dst, const std::byte* src, const std::int32_t* table) const {
+    if (way_ != Way::cast) return copy(to(dst), from(src, table), {}, options());
+    const View scales = scales_of(dst);
+    quantise_listed(BlockFormat::fp8_1x128, to(dst), &scales, from(src, table), 1, block_options());
+  }
+  View to(std::byte* dst) const {
+    static constexpr Kind kinds[] = {Kind::bf16, Kind::f32, Kind::f8_e4m3};
+    return View(dst, ElementType(kinds[static_cast<int>(way_)]), {count(), columns});
+  }
+  View scales_of(std::byte* dst) const {  // as torch._scaled_mm takes them
+    return View(dst + count() * columns, ElementType(Kind::f32), {count(), columns / 128},
+                {4, 4 * count()});
+  }
+  ConstListedView from(const std::byte* src, const std::int32_t* table) const {
+    return indexed(ConstView(src, ElementType(Kind::bf16), {rows_, columns}), 0, table, count());
+  }
+  Options options() const {
+    Options options;
+    options.stream = gpu_.stream();
+    return options;
+  }
+  BlockOptions block_options() const {
+    BlockOptions options;
+    options.stream = gpu_.stream();
+    return options;
+  }
+
+  Accelerator& gpu_;
+  Way way_;
+  std::int64_t rows_ = 0;
+  std::vector<std::int32_t> on_host_;
+  cuda::DeviceBuffer table_;
+};
+
+template <class Measured>
 double host_seconds(const Measured& measured, Accelerator& gpu) {
   std::vector<double> seconds;
   for (int i = 0; i < turns; ++i) {
@@ -172,11 +270,10 @@ double host_seconds(const Measured& measured, Accelerator& gpu) {
   return median(seconds);
 }
 
-ordered_json result_of(Accelerator& gpu, const ListCase& c, std::int64_t bytes, std::byte* src,
-                       std::byte* dst) {
-  const Measured measured(gpu, c, bytes);
-  ordered_json json = {{"name", c.name},
-                       {"page_bytes", c.page_bytes()},
+template <class Measured>
+ordered_json result_of(Accelerator& gpu, const Measured& measured, std::byte* src, std::byte* dst) {
+  ordered_json json = {{"name", measured.name()},
+                       {"page_bytes", measured.page_bytes()},
                        {"bytes", measured.bytes()},
                        {"kernel", measured.plan().kernel()},
                        {"plan", measured.plan().to_string()},
@@ -194,8 +291,9 @@ ordered_json result_of(Accelerator& gpu, const ListCase& c, std::int64_t bytes, 
   json["copy_seconds"] = median(plain);
   json["share"] = median(plain) / median(listed);
   json["host_seconds"] = host_seconds(measured, gpu);
-  std::cout << fmt::format("{:<44} {:<10} {:6.1f} % of a copy, {:6.1f} us on the host {}\n", c.name,
-                           json["kernel"].get<std::string>(), 100 * json["share"].get<double>(),
+  std::cout << fmt::format("{:<44} {:<10} {:6.1f} % of a copy, {:6.1f} us on the host {}\n",
+                           measured.name(), json["kernel"].get<std::string>(),
+                           100 * json["share"].get<double>(),
                            1e6 * json["host_seconds"].get<double>(),
                            json["wrong"].get<std::string>())
             << std::flush;
@@ -226,11 +324,21 @@ int run(const Arguments& arguments) {
   report["provenance"].update(gpu->provenance());
   report["cases"] = ordered_json::array();
   bool right = true;
-  for (const ListCase& c : all_cases()) {
-    if (c.name.find(arguments.text) == std::string::npos) continue;
-    report["cases"].push_back(result_of(*gpu, c, arguments.bytes, static_cast<std::byte*>(hosts[0]),
+  const auto measure = [&](const auto& measured) {
+    report["cases"].push_back(result_of(*gpu, measured, static_cast<std::byte*>(hosts[0]),
                                         static_cast<std::byte*>(hosts[1])));
     right = right && report["cases"].back()["wrong"] == "";
+  };
+  const auto asked_for = [&](const std::string& name) {
+    return name.find(arguments.text) != std::string::npos;
+  };
+  for (const ListCase& c : all_cases()) {
+    if (asked_for(c.name)) measure(Measured(*gpu, c, arguments.bytes));
+  }
+  for (const auto way : {Experts::Way::moved, Experts::Way::converted, Experts::Way::cast}) {
+    // Half as many rows as there is memory for: what they become may be twice as large.
+    const Experts experts(*gpu, way, arguments.bytes / 2);
+    if (asked_for(experts.name())) measure(experts);
   }
   if (!arguments.json.empty()) {
     files::write_text(arguments.json, report.dump(1) + "\n", "--json");

@@ -51,6 +51,8 @@ struct BlockOptions {
   /// from `seed` and from where it lies in the array of values.
   Rounding rounding = Rounding::nearest_even;
   std::uint64_t seed = 0;
+  /// Of calls with a list: as Options::lists.
+  ListChecks lists = ListChecks::on_cpu;
 };
 
 /// "q8_0", "fp8_1x128", ...: the names of all formats, and the format of a name. Throws Error,
@@ -89,11 +91,13 @@ CT_API Plan plan_quantise_both(BlockFormat format, const View& rows, const View&
                                const View& columns, const View& column_scales, const ConstView& src,
                                const BlockOptions& options = {});
 
-/// These functions do the same on a CPU where a list of indices says which entries of the plain
-/// array there are, along any of its axes: rows of experts, permuted and padded. With an index of
-/// -1 quantise_listed makes blocks of zeros, and dequantise_listed skips the entry. `values` and
+/// These functions do the same where a list of indices says which entries of the plain array there
+/// are, along any of its axes: rows of experts, permuted and padded. With an index of -1
+/// quantise_listed makes blocks of zeros, and dequantise_listed skips the entry. `values` and
 /// `scales` lie apart from all of the array that indices may name. Indices are checked before
-/// anything is written. Lists of pointers, Missing::left and arrays on a GPU are refused.
+/// anything is written, on a GPU where options.lists asks for it. Lists of pointers and
+/// Missing::left are refused. A GPU makes 8-bit floats of matrices of f32, f16 or bf16, whose rows
+/// or which as a whole are entries of the list; it reads no blocks by one.
 CT_API void quantise_listed(BlockFormat format, const View& values, const View* scales,
                             const ConstListedView& src, int axis, const BlockOptions& options = {});
 CT_API void dequantise_listed(BlockFormat format, const ListedView& dst, const ConstView& values,

@@ -225,9 +225,13 @@ typedef struct ct_block_options {
   float tensor_scale; /**< of "nvfp4": 448 * 6 / what ct_amax finds, and positive */
   int rounding;       /**< CT_NEAREST_EVEN or CT_STOCHASTIC */
   uint64_t seed;      /**< of stochastic rounding */
+  int checks;         /**< a ct_list_checks, of calls with a list */
 } ct_block_options;
-#define CT_BLOCK_OPTIONS_INIT \
-  { sizeof(ct_block_options), 0, CT_BLOCK_FLOOR, 0, NULL, CT_SCALES_STRIDED, 1, CT_NEAREST_EVEN, 0 }
+#define CT_BLOCK_OPTIONS_INIT                                                                    \
+  {                                                                                              \
+    sizeof(ct_block_options), 0, CT_BLOCK_FLOOR, 0, NULL, CT_SCALES_STRIDED, 1, CT_NEAREST_EVEN, \
+        0, CT_CHECK_ON_CPU                                                                       \
+  }
 
 /** These functions quantise and dequantise blocks along `axis` that share a scale, as blocks.hpp
  * says of quantise(), dequantise() and quantise_both(). `format` is a name in its table:
@@ -254,10 +258,11 @@ CT_C_API ct_status ct_quantise_both(const char* format, const ct_view* rows,
                                     const ct_view* row_scales, const ct_view* columns,
                                     const ct_view* column_scales, const ct_const_view* src,
                                     const ct_block_options* options);
-/** These functions do the same on a CPU where a list of indices says which entries of the plain
- * array there are, along any of its axes, whose extent is the number of entries. With -1 in src
- * there are blocks of zeros, and in dst the entry is skipped. All indices are checked first. Arrays
- * on a GPU, lists of pointers and `leave_missing` are CT_UNSUPPORTED. */
+/** These functions do the same where a list of indices says which entries of the plain array there
+ * are, along any of its axes, whose extent is the number of entries. With -1 in src there are
+ * blocks of zeros, and in dst the entry is skipped. Indices are checked first, on a GPU where
+ * options->checks asks for it. Lists of pointers and `leave_missing` are CT_UNSUPPORTED, and so is,
+ * on a GPU, all that quantise_listed() of blocks.hpp says of it. */
 CT_C_API ct_status ct_quantise_listed(const char* format, const ct_view* values,
                                       const ct_view* scales, const ct_const_view* src,
                                       const ct_list* src_list, int axis,

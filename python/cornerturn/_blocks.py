@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from cornerturn import _core
 from cornerturn._arrays import HOST, Array, axis_of, dtype_name, order_of, packed_strides, shown
-from cornerturn._frameworks import Framework
-from cornerturn._listed import Table, index_table
+from cornerturn._frameworks import Framework, stream_for
+from cornerturn._listed import Table, Words, in_words, index_table
 from cornerturn._values import operand
 from cornerturn._work import Work, read, result
 
@@ -105,6 +105,7 @@ class Rows(NamedTuple):
 
     indices: Any
     missing: bool  # -1 stands for an entry of zeros
+    checked: bool | None = None  # also where they lie on a GPU
 
 
 class Shapes(NamedTuple):
@@ -164,7 +165,7 @@ def quantise_blocks(
     are inside the blocks."""
     framework, source = read(x, "x")
     order = order_of(range(source.rank) if axes is None else axes, source.rank)
-    source, table, entries = _rows_of(source, rows, framework, order)
+    source, listed = _rows_of(source, rows, framework, order, stream)
     source = source.permuted(order)
     place = axis_of(axis, source.rank)
     how = how.of_shape(source.rank, place)
@@ -172,23 +173,23 @@ def quantise_blocks(
     work = Work(framework, x, source, stream, "x")
     values = work.empty(shapes.values, how.row.dtype)
     made = [values] if how.row.packed else [values, make_scales(work.empty, shapes.blocks, how)]
-    work.run(
+    _run(
+        work,
+        listed,
         _core.quantise,
         how.core(),
         _units(result(values), how, shapes.units),
         None if how.row.packed else _scales(result(made[1]), how, shapes.blocks),
         operand(source),
         place,
-        src_list=entries,
     )
-    del table  # it has been read
     return made
 
 
 def quantise_blocks_both(x: Any, how: How, stream: Any = None, rows: Rows | None = None) -> list[Any]:
     """`quantise_both` of a matrix that is nothing but memory."""
     framework, source = read(x, "x")
-    source, table, entries = _rows_of(source, rows, framework, range(source.rank))
+    source, listed = _rows_of(source, rows, framework, range(source.rank), stream)
     check_both(how, source.shape)
     how = how.of_shape(2, 1)
     work = Work(framework, x, source, stream, "x")
@@ -199,7 +200,9 @@ def quantise_blocks_both(x: Any, how: How, stream: Any = None, rows: Rows | None
         made += [work.empty(shapes.values, how.row.dtype), make_scales(work.empty, shapes.blocks, how)]
         counted.append(shapes)
     of_rows, columns = counted
-    work.run(
+    _run(
+        work,
+        listed,
         _core.quantise_both,
         how.core(),
         _units(result(made[0]), how, of_rows.units),
@@ -207,26 +210,55 @@ def quantise_blocks_both(x: Any, how: How, stream: Any = None, rows: Rows | None
         _units(result(made[2]), how, columns.units),
         _scales(result(made[3]), how, columns.blocks),
         operand(source),
-        src_list=entries,
     )
-    del table  # it has been read
     return made
 
 
+class Listed(NamedTuple):
+    """The table of rows, and how the core reads it."""
+
+    table: Table
+    entries: _core.TableOf
+    checked: bool | None
+
+
 def _rows_of(
-    source: Array, rows: Rows | None, framework: Framework, order: Sequence[int]
-) -> tuple[Array, Table | None, _core.TableOf | None]:
-    """The array that `rows` make of one, their table, and how it is read with the axes in the order `order`."""
+    source: Array, rows: Rows | None, framework: Framework, order: Sequence[int], stream: Any
+) -> tuple[Array, Listed | None]:
+    """The array that `rows` make of one, and how their table is read with the axes in the order `order`."""
     if rows is None:
-        return source, None, None
+        return source, None
     if source.rank == 0:
         raise ValueError("x has no axis that indices could be of")
-    if source.device != HOST:
-        raise RuntimeError("indices: on a GPU quantise takes none; take() the entries first")
+    if stream is not None and not rows.missing and hasattr(rows.indices, "__dlpack_device__") and source.device != HOST:
+        raise ValueError(
+            f"stream = {shown(stream)}: indices that count from the end are made ready on the current stream; "
+            "missing = 'zeros' takes them as they are"
+        )
     extent = source.shape[0]
-    table = index_table(rows.indices, extent, 0, rows.missing, framework, source, 0)
+    number = stream_for(framework, source.device, stream, "x")
+    table = index_table(rows.indices, extent, 0, rows.missing, framework, source, number)
     chosen = source._replace(shape=(table.length, *source.shape[1:]))
-    return chosen, table, table.along(list(order).index(0), extent)
+    return chosen, Listed(table, table.along(list(order).index(0), extent), rows.checked)
+
+
+def _run(work: Work, listed: Listed | None, call: Any, *arguments: Any) -> None:
+    if listed is None:
+        work.run(call, *arguments)
+        return
+    try:
+        work.run(call, *arguments, src_list=listed.entries, checked=listed.checked)
+    except ValueError as error:
+        raise ValueError(in_words(str(error), _WORDS)) from None
+    if listed.table.device != HOST:
+        work.uses(listed.table.owner)
+
+
+def _index_word(k: int) -> str:
+    return f"indices[{k}]"
+
+
+_WORDS = Words("the result", "x", _index_word, _index_word)
 
 
 def check_both(how: How, shape: Sequence[int]) -> None:

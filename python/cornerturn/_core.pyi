@@ -294,7 +294,7 @@ class BlockHow:
 
     def __init__(self, format: str, pad: bool = False, scale: str = '', order: str = '', tensor_scale: float = 1.0, seed: int | None = None) -> None: ...
 
-def quantise(how: BlockHow, values: Operand, scales: Operand | None, src: Operand, axis: int, *, device: int, stream: int, src_list: TableOf | None = None) -> None:
+def quantise(how: BlockHow, values: Operand, scales: Operand | None, src: Operand, axis: int, *, device: int, stream: int, src_list: TableOf | None = None, checked: bool | None = None) -> None:
     """
     Blocks whose scales are inside are elements of so many bytes, without `scales`.
     """
@@ -302,7 +302,7 @@ def quantise(how: BlockHow, values: Operand, scales: Operand | None, src: Operan
 def dequantise(how: BlockHow, dst: Operand, values: Operand, scales: Operand | None, axis: int, *, device: int, stream: int) -> None:
     """The way back."""
 
-def quantise_both(how: BlockHow, rows: Operand, row_scales: Operand, columns: Operand, column_scales: Operand, src: Operand, *, device: int, stream: int, src_list: TableOf | None = None) -> None:
+def quantise_both(how: BlockHow, rows: Operand, row_scales: Operand, columns: Operand, column_scales: Operand, src: Operand, *, device: int, stream: int, src_list: TableOf | None = None, checked: bool | None = None) -> None:
     """Blocks of a matrix and of its transpose."""
 
 def quantise_groups(how: BlockHow, values: Operand, scales: Operand | None, src: Operand, sizes: Sequence[int], axis: int, *, device: int, stream: int) -> None:

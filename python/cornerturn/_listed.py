@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from cornerturn import _core
-from cornerturn._arrays import HOST, Array, dtype_name, execute, overlap, place, reach, shown, with_names
+from cornerturn._arrays import HOST, Array, dtype_name, execute, gpu_side, overlap, place, reach, shown, with_names
 from cornerturn._frameworks import Framework, framework_of
 from cornerturn._frameworks.framework import numpy_if_installed
 from cornerturn._values import Values, convert, operand
@@ -71,20 +71,21 @@ def copy_listed(
         sides = [operand(dst, f"{words.dst}.dtype"), operand(src, f"{words.src}.dtype")]
     try:
         _core.copy_listed(
-            sides[0], dst_list, sides[1], src_list, _core.Epilogue(), src.device, stream, checked
+            sides[0], dst_list, sides[1], src_list, _core.Epilogue(), gpu_side(dst, src).device, stream, checked
         )
     except RuntimeError as error:
         if str(error).startswith("dst.type"):
             raise TypeError(str(error)) from None
         raise
     except ValueError as error:
-        raise ValueError(_in_words(str(error), words)) from None
+        raise ValueError(in_words(str(error), words)) from None
 
 
 _ENTRY = re.compile(r"(dst|src)\.list: (index|pointer|entries) (\d+)(?: and (\d+))?")
 
 
-def _in_words(message: str, words: Words) -> str:
+def in_words(message: str, words: Words) -> str:
+    """What the core says of entries of tables, and of both sides, in the words of the caller."""
     found = _ENTRY.match(message)
     if found is None:
         return with_names(message, (words.dst, words.src))

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from cornerturn import _blocks, _core, _tensor
 from cornerturn._arrays import order_of, shown
-from cornerturn._blocks import checked
+from cornerturn._blocks import checked as asked_for
 from cornerturn._frameworks import framework_of, has_to_be_seen
 from cornerturn._options import Dtype
 from cornerturn._threads import with_threads
@@ -37,6 +37,7 @@ def quantise(
     axis: int = -1,
     indices: Any = None,
     missing: Literal["zeros"] | None = None,
+    checked: bool | None = None,
     both: bool = False,
     pad: bool = False,
     scale: Literal["floor", "ceil", "even", "exact"] | None = None,
@@ -57,8 +58,9 @@ def quantise(
         axes: as in `transpose`. None leaves the axes as they are.
         axis: blocks run along this axis of the result.
         indices: takes the entries of axis 0 of `x` that they name, in their order, as `take` does: rows of
-            experts. `x` lies in host memory then.
+            experts. On a GPU it makes 8-bit floats of matrices of float32, float16 or bfloat16.
         missing: None lets negative indices count from the end. "zeros" makes blocks of zeros for -1.
+        checked: as in `take`.
         both: makes both copies of a matrix that training needs, as `quantise_both` does.
         pad: pads an extent that is no multiple of a block with zeros, instead of refusing it.
         scale: how the scale follows from the largest magnitude. Powers of two may be "floor", as in OCP's
@@ -92,14 +94,16 @@ def quantise(
     """
     if threads is not None:
         options = dict(axis=axis, both=both, pad=pad, scale=scale, scale_layout=scale_layout)
-        options.update(indices=indices, missing=missing, tensor_scale=tensor_scale, seed=seed, stream=stream)
+        options.update(indices=indices, missing=missing, checked=checked)
+        options.update(tensor_scale=tensor_scale, seed=seed, stream=stream)
         return with_threads(threads, quantise, x, format, axes, **options)
     if both:
         if axes is not None or axis != -1:
             raise ValueError("both = True takes neither axes nor axis: both copies of the matrix are made")
         options = dict(pad=pad, scale=scale, scale_layout=scale_layout, tensor_scale=tensor_scale)
-        return quantise_both(x, format, indices=indices, missing=missing, **options, seed=seed, stream=stream)
-    rows = _rows(indices, missing)
+        options.update(indices=indices, missing=missing, checked=checked)
+        return quantise_both(x, format, **options, seed=seed, stream=stream)
+    rows = _rows(indices, missing, checked)
     if format in _tensor.FORMATS:
         asked = (scale_layout, tensor_scale, seed)
         if rows is not None:
@@ -114,7 +118,7 @@ def quantise(
 
             return _torch_values.quantise_tensor(x, format, order_of(range(x.dim()) if axes is None else axes, x.dim()))
         return _tensor.quantise_tensor(x, format, axes, stream)
-    how = checked(format, pad, scale, scale_layout, tensor_scale, seed, _tensor.FORMATS)
+    how = asked_for(format, pad, scale, scale_layout, tensor_scale, seed, _tensor.FORMATS)
     if format == "nvfp4" and tensor_scale is None:
         if rows is not None:
             raise ValueError("tensor_scale = None: with indices it has to be given, nvfp4_tensor_scale() of what they name")
@@ -132,12 +136,14 @@ def quantise(
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _rows(indices: Any, missing: Any) -> _blocks.Rows | None:
+def _rows(indices: Any, missing: Any, checked: bool | None) -> _blocks.Rows | None:
     if missing not in (None, "zeros"):
         raise ValueError(f"missing = {shown(missing)} is none of None, 'zeros'")
     if indices is None and missing is not None:
         raise ValueError(f"missing = {missing!r}, but there are no indices")
-    return None if indices is None else _blocks.Rows(indices, missing is not None)
+    if indices is None and checked is not None:
+        raise ValueError(f"checked = {shown(checked)}, but there are no indices")
+    return None if indices is None else _blocks.Rows(indices, missing is not None, checked)
 
 
 def _chosen(x: Any, rows: _blocks.Rows | None) -> Any:
@@ -185,7 +191,7 @@ def dequantise(
             order = order_of(range(blocks.dim()) if axes is None else axes, blocks.dim())
             return _torch_values.permute_values(blocks, order, scaled)
         return _tensor.dequantise_tensor(blocks, format, axes, scales, dtype, stream)
-    how = checked(format, False, None, scale_layout, tensor_scale, None, _tensor.FORMATS)
+    how = asked_for(format, False, None, scale_layout, tensor_scale, None, _tensor.FORMATS)
     if (scales is None) != how.row.packed:
         rule = "the scales are inside the blocks" if how.row.packed else "they have to be given"
         raise ValueError(f"scales = {shown(scales)}: of {format} {rule}")
@@ -206,6 +212,7 @@ def quantise_both(
     *,
     indices: Any = None,
     missing: Literal["zeros"] | None = None,
+    checked: bool | None = None,
     pad: bool = False,
     scale: Literal["floor", "ceil", "even", "exact"] | None = None,
     scale_layout: ScaleLayout | None = None,
@@ -220,7 +227,7 @@ def quantise_both(
     Args:
         x: a matrix, as in `quantise`.
         format: a format with an array of scales.
-        indices, missing, pad, scale, scale_layout, seed, stream, threads: as in `quantise`.
+        indices, missing, checked, pad, scale, scale_layout, seed, stream, threads: as in `quantise`.
         tensor_scale: of nvfp4, which has to be given: `nvfp4_tensor_scale(x)`.
 
     Returns:
@@ -231,10 +238,10 @@ def quantise_both(
     """
     if threads is not None:
         options = dict(pad=pad, scale=scale, scale_layout=scale_layout, tensor_scale=tensor_scale)
-        options.update(indices=indices, missing=missing)
+        options.update(indices=indices, missing=missing, checked=checked)
         return with_threads(threads, quantise_both, x, format, **options, seed=seed, stream=stream)
-    rows = _rows(indices, missing)
-    how = checked(format, pad, scale, scale_layout, tensor_scale, seed)
+    rows = _rows(indices, missing, checked)
+    how = asked_for(format, pad, scale, scale_layout, tensor_scale, seed)
     if format == "nvfp4" and tensor_scale is None:
         raise ValueError("tensor_scale = None: both copies of nvfp4 share one, nvfp4_tensor_scale(x)")
     if stream is None and has_to_be_seen(x):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import torch
 from torch import Tensor
 
-from cornerturn._arrays import Array, check_pair, packed_strides, place, shown
+from cornerturn._arrays import Array, check_pair, gpu_side, is_across, packed_strides, place, shown
 from cornerturn._frameworks import framework_of, stream_for
 from cornerturn._listed import Table, Words, check_apart, copy_listed, table_of, unread
 from cornerturn._pattern import PatternError, extent_of, measure, sides_of
@@ -36,7 +37,8 @@ def relayout_pages(
         src: a tensor of any strides, of which one axis counts pages.
         src_table: page numbers in a tensor of int32 or int64 on the same device, in any order and any number of
             times. -1 says that there is no page. None stands for all pages in order.
-        dst: a tensor on the same device, which is written to. It does not overlap `src`.
+        dst: a tensor on the same device, which is written to. It does not overlap `src`. Or one of the two lies
+            in pinned host memory, and everything else on a GPU: the call waits for the copy then.
         dst_table: page numbers like src_table, of equal length, each at most once. What has the number -1 is left
             out.
         pattern: the axes of `src` and of `dst` in einops' notation, as in `"n p h d -> n h p d"`. The axis called
@@ -69,11 +71,15 @@ def relayout_pages(
     framework.will_write(dst, "dst")
     source, target = framework.read(src, "src"), framework.read(dst, "dst")
     source, target, axis = _taken_apart(source, target, pattern, axes_lengths)
-    tables = [_table(table, name, source) for table, name in ((src_table, "src_table"), (dst_table, "dst_table"))]
+    across = is_across(target, source)
+    if across:
+        _check_pinned(src, dst)
+    there = gpu_side(target, source)
+    tables = [_table(table, name, there) for table, name in ((src_table, "src_table"), (dst_table, "dst_table"))]
     pages = _common_length(source, target, axis, tables)
     sides = [_pages(side, axis, pages) for side in (source, target)]
     check_pair(
-        sides[1], unread(source, sides[1].shape), "dst", "src", "the shape of src", target.dtype if convert else None
+        sides[1], unread(source, sides[1].shape), "dst", "src", "the shape of src", target.dtype if convert else None, True
     )
     check_apart(target, source, "dst", "src")
     lists = [
@@ -81,9 +87,17 @@ def relayout_pages(
         for table, side in zip(tables, (source, target))
     ]
     words = Words("dst", "src", lambda k: f"dst_table[{k}]", lambda k: f"src_table[{k}]")
-    stream = stream_for(framework, source.device, None, "src")
+    stream = stream_for(framework, there.device, None, "src")
     copy_listed(sides[1], lists[1], sides[0], lists[0], stream, checked, words)
     framework.was_written(dst)
+    if across and not torch.cuda.is_current_stream_capturing():
+        torch.cuda.current_stream(there.device).synchronize()
+
+
+def _check_pinned(src: Tensor, dst: Tensor) -> None:
+    name, host = ("dst", dst) if src.is_cuda else ("src", src)
+    if not host.is_pinned():
+        raise ValueError(f"{name} is in pageable memory: pages cross to or from a GPU in pinned memory, as pin_memory() makes it")
 
 
 def _pages(side: Array, axis: int, pages: int) -> Array:
@@ -97,7 +111,7 @@ def _table(table: Any, name: str, beside: Array) -> Table | None:
         raise TypeError(f"{name} is a {type(table).__qualname__}: it has to be a torch.Tensor, or None")
     found = framework_of(table).read(table, name)
     if found.device != beside.device:
-        raise ValueError(f"{name} is in {place(found)}, src in {place(beside)}: both have to be in one")
+        raise ValueError(f"{name} is in {place(found)}, the pages in {place(beside)}: both have to be in one")
     return table_of(found, name)
 
 

@@ -45,23 +45,25 @@ struct BlockHow {
     options.seed = *seed;
   }
 
-  BlockOptions on(std::uintptr_t stream) const {
+  BlockOptions on(std::uintptr_t stream, std::optional<bool> checked = {}) const {
     BlockOptions here = options;
     here.threads = thread_limit();
     here.stream = reinterpret_cast<void*>(stream);
+    if (checked) here.lists = *checked ? ListChecks::always : ListChecks::never;
     return here;
   }
 };
 
 void quantise(const BlockHow& how, const Operand& values, const Operand* scales, const Operand& src,
-              int axis, int device, std::uintptr_t stream, const std::optional<List>& src_list) {
+              int axis, int device, std::uintptr_t stream, const std::optional<List>& src_list,
+              std::optional<bool> checked) {
   const nb::gil_scoped_release released;
   on_device(device, [&] {
     std::optional<View> codes;
     if (scales != nullptr) codes = scales->view();
     quantise_listed(how.format, values.view(), codes ? &*codes : nullptr,
                     ConstListedView(src.const_view(), src_list.value_or(List{})), axis,
-                    how.on(stream));
+                    how.on(stream, checked));
   });
 }
 
@@ -78,12 +80,13 @@ void dequantise(const BlockHow& how, const Operand& dst, const Operand& values,
 
 void quantise_both(const BlockHow& how, const Operand& rows, const Operand& row_scales,
                    const Operand& columns, const Operand& column_scales, const Operand& src,
-                   int device, std::uintptr_t stream, const std::optional<List>& src_list) {
+                   int device, std::uintptr_t stream, const std::optional<List>& src_list,
+                   std::optional<bool> checked) {
   const nb::gil_scoped_release released;
   on_device(device, [&] {
     quantise_both_listed(
         how.format, rows.view(), row_scales.view(), columns.view(), column_scales.view(),
-        ConstListedView(src.const_view(), src_list.value_or(List{})), how.on(stream));
+        ConstListedView(src.const_view(), src_list.value_or(List{})), how.on(stream, checked));
   });
 }
 
@@ -157,12 +160,14 @@ void add_blocks(nb::module_& module) {
            "seed"_a = nb::none());
   module.def("quantise", quantise, "how"_a, "values"_a, "scales"_a.none(), "src"_a, "axis"_a,
              nb::kw_only(), "device"_a, "stream"_a, "src_list"_a = nb::none(),
+             "checked"_a = nb::none(),
              "Blocks whose scales are inside are elements of so many bytes, without `scales`.");
   module.def("dequantise", dequantise, "how"_a, "dst"_a, "values"_a, "scales"_a.none(), "axis"_a,
              nb::kw_only(), "device"_a, "stream"_a, "The way back.");
   module.def("quantise_both", quantise_both, "how"_a, "rows"_a, "row_scales"_a, "columns"_a,
              "column_scales"_a, "src"_a, nb::kw_only(), "device"_a, "stream"_a,
-             "src_list"_a = nb::none(), "Blocks of a matrix and of its transpose.");
+             "src_list"_a = nb::none(), "checked"_a = nb::none(),
+             "Blocks of a matrix and of its transpose.");
   module.def("quantise_groups", quantise_groups, "how"_a, "values"_a, "scales"_a.none(), "src"_a,
              "sizes"_a, "axis"_a, nb::kw_only(), "device"_a, "stream"_a,
              "Blocks of a matrix whose rows are groups, every one by itself.");

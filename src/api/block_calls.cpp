@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "api/list_tables.hpp"
 #include "core/divide.hpp"
 #include "core/refuse.hpp"
 #include "core/validate.hpp"
@@ -135,34 +136,12 @@ Operand pool_of(const char* name, BasicView<Void>& view, const List& list) {
 // Takes the mode with the list out of the modes.
 void take_list_out(BlockCall& call, const List& list) {
   if (list.places == Places::strides) return;
-  Problem& problem = call.problem;
-  const int last = problem.rank() - 1;
-  const auto moved = [&](int mode) {
-    return mode == list.axis ? last : mode > list.axis ? mode - 1 : mode;
-  };
-  Blocks blocks = *problem.blocks;
-  const auto move_in = [&](BlockLayout& layout) {
-    for (Extents* strides : {&layout.value_strides, &layout.scale_strides}) {
-      if (strides->empty()) continue;
-      const auto from = strides->begin() + list.axis;
-      std::rotate(from, from + 1, strides->end());
-    }
-    layout.axis = moved(layout.axis);
-    if (layout.across >= 0) layout.across = moved(layout.across);
-  };
-  move_in(blocks.first);
-  if (blocks.second) move_in(*blocks.second);
-  const Mode mode = problem.modes[list.axis];
-  problem.modes.erase(list.axis);
-  ListMode listed{
-      mode.extent, {Places::strides, mode.src_stride}, {Places::strides, mode.dst_stride}};
-  (blocks.back ? listed.dst : listed.src).places = list.places;
-  problem.lists = std::make_shared<const Lists>(Lists{{listed}, Missing::zeros});
+  const bool back = call.problem.blocks->back;
+  call.problem = with_listed_axis(std::move(call.problem), list.axis, list.places);
   ListTables& tables = call.buffers.lists;
-  (blocks.back ? tables.dst : tables.src) = list.table;
-  (blocks.back ? tables.dst_count : tables.src_count) = list.count;
-  call.pointers.push_back({blocks.back ? "dst.list.table" : "src.list.table", list.table});
-  problem.blocks = std::make_shared<const Blocks>(std::move(blocks));
+  (back ? tables.dst : tables.src) = list.table;
+  (back ? tables.dst_count : tables.src_count) = list.count;
+  call.pointers.push_back({back ? "dst.list.table" : "src.list.table", list.table});
 }
 
 const ElementType e4m3_type(Kind::f8_e4m3), e5m2_type(Kind::f8_e5m2), byte_type(Kind::u8);
@@ -374,7 +353,8 @@ BlockCall both_call(BlockFormat format, const BothCopies& copies, const ConstLis
   return call;
 }
 
-void check_entries(const BlockCall& call) {
+void check_entries(const BlockCall& call, bool on_gpu, const Options& options) {
+  if (!looks_at_entries(on_gpu, options)) return;
   // The plain values alone: what else there is lies apart from all that a list may name.
   Problem entries = call.problem;
   const bool back = entries.blocks->back;
@@ -391,7 +371,7 @@ void check_entries(const BlockCall& call) {
   entries.blocks = nullptr;
   (back ? entries.src_type : entries.dst_type) = byte_type;
   entries.lists = std::make_shared<const Lists>(Lists{{mode}, Missing::zeros});
-  check_tables(entries, buffers, true);
+  on_gpu ? check_tables_of_gpu(entries, buffers, options) : check_tables(entries, buffers, true);
 }
 
 BlockFormat mxfp8_of(const Operand& values) {

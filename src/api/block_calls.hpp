@@ -55,8 +55,8 @@ BlockCall both_call(BlockFormat format, const BothCopies& copies, const ConstLis
                     const BlockOptions& options);
 
 /// Throws where an entry of the call's list is out of range, or names a place of a destination
-/// twice.
-void check_entries(const BlockCall& call);
+/// twice, if options.lists asks for the check where the list lies.
+void check_entries(const BlockCall& call, bool on_gpu, const Options& options);
 
 /// "(3, 4)"
 std::string shape_text(const Extents& shape);

@@ -25,20 +25,13 @@ Options options_of(const BlockOptions& of_blocks) {
   options.effort = of_blocks.effort;
   options.stream = of_blocks.stream;
   options.device = of_blocks.device;
+  options.lists = of_blocks.lists;
   return options;
-}
-
-void refuse_list_on_gpu(const BlockCall& call) {
-  if (call.problem.lists == nullptr) return;
-  throw Error(
-      Status::unsupported,
-      fmt::format("{}.list: blocks are made by a list, or read, on a CPU alone", call.plain.name));
 }
 
 Target target_for(const BlockCall& call, const Options& options) {
   Target target = target_of(options, call.pointers);
   if (target.gpu < 0) return target;
-  refuse_list_on_gpu(call);
   check_elements_aligned(call.plain.name, call.plain.data, call.plain.type, call.plain.strides);
   const BlockBuffers& blocks = call.buffers.blocks;
   target.alignment = {true,
@@ -63,7 +56,7 @@ void run(const BlockCall& call, const BlockOptions& of_blocks) {
   check_pointers(call);
   const Target target = target_for(call, options);
   if (call.problem.elements() == 0) return;
-  if (call.problem.lists != nullptr) check_entries(call);
+  if (call.problem.lists != nullptr) check_entries(call, target.gpu >= 0, options);
   const FoundPlan found = find_plan(call.problem, options, target, call.buffers);
   if (!found.executed) run(*found.plan, call.buffers, options.stream);
 }
@@ -71,7 +64,6 @@ void run(const BlockCall& call, const BlockOptions& of_blocks) {
 Plan plan_for(const BlockCall& call, const BlockOptions& of_blocks) {
   const Options options = options_of(of_blocks);
   if (const auto device = described_device(options)) {
-    refuse_list_on_gpu(call);
     return Plan(plan_for(*device, call.problem, options));
   }
   if (options.effort == Effort::measure) check_pointers(call);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/known_plans.hpp"
+#include "api/list_tables.hpp"
 #include "api/target.hpp"
 #include "core/lists.hpp"
 #include "core/refuse.hpp"
@@ -60,48 +61,9 @@ ListedCall listed_call_of(const ListedView& dst, const ConstListedView& src,
   const auto table_of = [](const auto& view) -> const void* {
     return is_listed(view) ? view.list.table : nullptr;
   };
-  call.target = target_of(options, {{"dst", data_of(dst)},
-                                    {"src", data_of(src)},
-                                    {"dst.list.table", table_of(dst)},
-                                    {"src.list.table", table_of(src)},
-                                    {"epilogue.scale", epilogue.scale},
-                                    {"epilogue.bias", epilogue.bias}});
-  if (call.target.gpu >= 0) {
-    if (data_of(dst) != nullptr) call.target.alignment.dst = alignment_of(dst.view.data);
-    if (data_of(src) != nullptr) call.target.alignment.src = alignment_of(src.view.data);
-  }
+  call.target = target_of_lists(options, data_of(dst), data_of(src), call.buffers.vectors,
+                                {table_of(src), table_of(dst)});
   return call;
-}
-
-// A GPU's table, brought to the host.
-std::vector<std::byte> on_host(const void* table, const Steps& steps, std::int64_t extent,
-                               const Options& options) {
-  const ElementType entry = ElementType::bytes(steps.places == Places::i32 ? 4 : 8);
-  std::vector<std::byte> entries(static_cast<std::size_t>(extent * entry.size()));
-  Options asked;
-  asked.stream = options.stream;
-  // Into pageable memory: the call returns when all has arrived.
-  copy(View(entries.data(), entry, {extent}), ConstView(table, entry, {extent}), asked);
-  return entries;
-}
-
-// check_tables() with the entries of tables that lie on a GPU.
-void check_on_host(const ListedCall& call, const Options& options) {
-  check_tables(call.problem, call.buffers, false);
-  Buffers buffers = call.buffers;
-  std::vector<std::byte> src;
-  std::vector<std::byte> dst;
-  for (const ListMode& mode : call.problem.lists->modes) {
-    if (mode.src.from_table()) {
-      src = on_host(buffers.lists.src, mode.src, mode.extent, options);
-    }
-    if (mode.dst.from_table()) {
-      dst = on_host(buffers.lists.dst, mode.dst, mode.extent, options);
-    }
-  }
-  buffers.lists.src = src.data();
-  buffers.lists.dst = dst.data();
-  check_tables(call.problem, buffers, true);
 }
 
 }  // namespace
@@ -115,10 +77,11 @@ void copy(const ListedView& dst, const ConstListedView& src, const Epilogue& epi
   const ListedCall call = listed_call_of(dst, src, epilogue, options);
   if (call.problem.elements() == 0) return;
   const bool on_cpu = call.target.gpu < 0;
-  if (!on_cpu && options.lists == ListChecks::always) {
-    check_on_host(call, options);
+  const bool entries = looks_at_entries(!on_cpu, options);
+  if (entries && !on_cpu) {
+    check_tables_of_gpu(call.problem, call.buffers, options);
   } else {
-    check_tables(call.problem, call.buffers, on_cpu && options.lists != ListChecks::never);
+    check_tables(call.problem, call.buffers, entries);
   }
   check_vectors(call.problem, dst.view.data, call.buffers.vectors);
   Options asked = options;

@@ -158,6 +158,34 @@ Target target_of(const Options& options, const std::vector<NamedPointer>& pointe
   return {gpu_of(pointers)};
 }
 
+Target target_of_lists(const Options& options, const void* dst, const void* src,
+                       const Vectors& vectors, const ListTables& tables) {
+  const std::vector<NamedPointer> pointers = {{"dst", dst},
+                                              {"src", src},
+                                              {"epilogue.scale", vectors.scale},
+                                              {"epilogue.bias", vectors.bias},
+                                              {"dst.list.table", tables.dst},
+                                              {"src.list.table", tables.src}};
+  const std::vector<Argument> arguments = arguments_of(pointers);
+  const bool may_cross = options.device.empty() && dst != nullptr && src != nullptr;
+  Target target;
+  if (may_cross && arguments[0].on_gpu() != arguments[1].on_gpu()) {
+    check_blocks(options, true);
+    for (const Argument& table : Arguments(arguments).subspan(4)) {
+      if (!table.on_host()) continue;
+      refuse(table.text() + ": across the link a table lies in the GPU's memory");
+    }
+    target.gpu = current_gpu_of(arguments);
+    target.crossing = crossing_of(Arguments(arguments).first(4), options.stream, options.blocks);
+  } else {
+    target = target_of(options, pointers);
+  }
+  if (target.gpu < 0) return target;
+  if (dst != nullptr) target.alignment.dst = alignment_of(dst);
+  if (src != nullptr) target.alignment.src = alignment_of(src);
+  return target;
+}
+
 int gpu_of(const std::vector<NamedPointer>& pointers) {
   const std::vector<Argument> arguments = arguments_of(pointers);
   const auto there = std::find_if(arguments.begin(), arguments.end(),

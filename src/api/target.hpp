@@ -64,6 +64,11 @@ void copy_on(const Target& target, const View& dst, const ConstView& src, const 
 /// The target of a call with any number of pointers; the caller fills in the alignments of a GPU's.
 Target target_of(const Options& options, const std::vector<NamedPointer>& pointers);
 
+/// That of a copy by lists: `dst` and `src` are null where pointers say where a side lies, and the
+/// tables, in memory of the GPU, are null where there are none. Both sides may lie across the link.
+Target target_of_lists(const Options& options, const void* dst, const void* src,
+                       const Vectors& vectors, const ListTables& tables);
+
 /// Throws where options.blocks is negative, or given although nothing crosses the link.
 void check_blocks(const Options& options, bool crosses);
 

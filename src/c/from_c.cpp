@@ -165,6 +165,7 @@ BlockOptions to_block_options(const ct_block_options* c_options) {
   options.rounding =
       choice<Rounding>("options.rounding", c_options->rounding, "CT_NEAREST_EVEN", "CT_STOCHASTIC");
   options.seed = c_options->seed;
+  options.lists = to_checks(c_options->checks);
   return options;
 }
 static_assert(CT_BLOCK_CEIL == static_cast<int>(BlockScale::ceil));

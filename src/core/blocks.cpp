@@ -1,7 +1,9 @@
 #include "core/blocks.hpp"
 
+#include <algorithm>
 #include <memory>
 
+#include "core/lists.hpp"
 #include "core/problem.hpp"
 
 namespace cornerturn {
@@ -37,6 +39,31 @@ Problem block_problem(ElementType plain, const Extents& shape, const Extents& st
                                         : Mode{shape[i], strides[i], values});
   }
   problem.blocks = std::make_shared<const Blocks>(blocks);
+  return problem;
+}
+
+Problem with_listed_axis(Problem problem, int axis, Places places) {
+  const int last = problem.rank() - 1;
+  const auto moved = [&](int mode) { return mode == axis ? last : mode > axis ? mode - 1 : mode; };
+  Blocks blocks = *problem.blocks;
+  const auto move_in = [&](BlockLayout& layout) {
+    for (Extents* strides : {&layout.value_strides, &layout.scale_strides}) {
+      if (strides->empty()) continue;
+      const auto from = strides->begin() + axis;
+      std::rotate(from, from + 1, strides->end());
+    }
+    layout.axis = moved(layout.axis);
+    if (layout.across >= 0) layout.across = moved(layout.across);
+  };
+  move_in(blocks.first);
+  if (blocks.second) move_in(*blocks.second);
+  const Mode mode = problem.modes[axis];
+  problem.modes.erase(axis);
+  ListMode listed{
+      mode.extent, {Places::strides, mode.src_stride}, {Places::strides, mode.dst_stride}};
+  (blocks.back ? listed.dst : listed.src).places = places;
+  problem.lists = std::make_shared<const Lists>(Lists{{listed}, Missing::zeros});
+  problem.blocks = std::make_shared<const Blocks>(std::move(blocks));
   return problem;
 }
 

@@ -15,6 +15,7 @@
 namespace cornerturn {
 
 struct Problem;
+enum class Places : std::uint8_t;
 
 /// How blocks are made.
 struct BlockRule {
@@ -68,6 +69,10 @@ std::string name_of(BlockFormat format);
 /// `strides` are the array's.
 Problem block_problem(ElementType plain, const Extents& shape, const Extents& strides,
                       const Blocks& blocks);
+
+/// The same, with the places along one axis of the plain array in a table: its mode stands behind
+/// all others.
+Problem with_listed_axis(Problem problem, int axis, Places places);
 
 /// The problem of finding the largest magnitude of an array.
 Problem reduce_problem(ElementType type, const Extents& shape, const Extents& strides);

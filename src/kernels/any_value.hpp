@@ -224,16 +224,20 @@ CT_HOST_DEVICE inline PartBits bytes_swapped(const PartBits& parts, int element_
   return {values::bytes_swapped(parts.re, size), values::bytes_swapped(parts.im, size)};
 }
 
-/// The element `x` of the source, `old` of the destination: as values::Conversion says.
-template <class Dst, class Src>
-CT_HOST_DEVICE Dst any_value(const AnyValueArgs& a, const Src& x, float scale, float bias,
-                             const Dst& old, std::uint64_t place) {
-  const KindFacts src = facts_of(a.src.kind);
-  const KindFacts dst = facts_of(a.dst.kind);
-  PartBits from = parts_of(x, src.complex);
-  PartBits before = parts_of(old, dst.complex);
-  if (a.src.swapped) from = bytes_swapped(from, sizeof(Src), src.complex);
-  if (a.dst.swapped) before = bytes_swapped(before, sizeof(Dst), dst.complex);
+/// An element's type: what is known of it, and its size.
+struct SizedFacts {
+  KindFacts kind;
+  int size;
+};
+
+/// The parts `from` of an element of the source, `before` of the destination.
+CT_HOST_DEVICE inline PartBits any_parts(const AnyValueArgs& a, const SizedFacts& of_src,
+                                         const SizedFacts& of_dst, PartBits from, PartBits before,
+                                         float scale, float bias, std::uint64_t place) {
+  const KindFacts& src = of_src.kind;
+  const KindFacts& dst = of_dst.kind;
+  if (a.src.swapped) from = bytes_swapped(from, of_src.size, src.complex);
+  if (a.dst.swapped) before = bytes_swapped(before, of_dst.size, dst.complex);
   std::uint32_t random = 0;
   if (a.values.rounding == Rounding::stochastic) {
     random = values::RandomBits(a.values.seed).at(place);
@@ -246,8 +250,19 @@ CT_HOST_DEVICE Dst any_value(const AnyValueArgs& a, const Src& x, float scale, f
   if (dst.complex) {
     to.im = any_part(a, src, dst, from.im, scale, bias, false, before.im, values::mixed(random));
   }
-  if (a.dst.swapped) to = bytes_swapped(to, sizeof(Dst), dst.complex);
-  return element_of_parts<Dst>(to, dst.complex);
+  if (a.dst.swapped) to = bytes_swapped(to, of_dst.size, dst.complex);
+  return to;
+}
+
+/// The element `x` of the source, `old` of the destination: as values::Conversion says.
+template <class Dst, class Src>
+CT_HOST_DEVICE Dst any_value(const AnyValueArgs& a, const Src& x, float scale, float bias,
+                             const Dst& old, std::uint64_t place) {
+  const SizedFacts src{facts_of(a.src.kind), sizeof(Src)};
+  const SizedFacts dst{facts_of(a.dst.kind), sizeof(Dst)};
+  const PartBits to = any_parts(a, src, dst, parts_of(x, src.kind.complex),
+                                parts_of(old, dst.kind.complex), scale, bias, place);
+  return element_of_parts<Dst>(to, dst.kind.complex);
 }
 
 }  // namespace cornerturn::kernels

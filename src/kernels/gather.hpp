@@ -11,6 +11,7 @@
 #include "kernels/casts.hpp"
 #include "kernels/context.hpp"
 #include "kernels/elements.hpp"
+#include "kernels/lists.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
 
@@ -90,12 +91,20 @@ struct ChangedPlaces : WidePlaces {
   AxisVector bias;
 };
 
+/// Those of a list's steps, one step after the other.
+struct ListedPlaces : ChangedPlaces {
+  FastDivide64 of_step;  ///< elements
+  ListSide from;
+  ListSide to;
+  bool leaves_missing = false;
+};
+
 struct GatherArgs {
   int element_bytes = 1;
   bool single = false;  ///< one element a thread, for problems that do not fill the GPU
   Offsets first = {};   ///< of a launch that takes what others have left: where that begins
   std::variant<NearPlaces, DeepPlaces, FarPlaces, WidePlaces, RepeatedPlaces, UnitPlaces,
-               ChangedPlaces>
+               ChangedPlaces, ListedPlaces>
       form = {};
 };
 
@@ -272,6 +281,67 @@ struct GatherChanged {
   }
 };
 
+/// Values that change on their way by a list, an element a thread: one kernel for all types.
+struct GatherListed {
+  using Args = ListedPlaces;
+  static constexpr int threads = 256;
+  static constexpr int min_blocks = 2;
+
+  template <class Ctx>
+  CT_DEVICE static void run(Ctx& ctx, const ListedPlaces& a) {
+    const SizedFacts src{facts_of(a.change.src.kind), a.src_bytes};
+    const SizedFacts dst{facts_of(a.change.dst.kind), a.dst_bytes};
+    const std::uint64_t step = std::uint64_t{ctx.grid_dim().x} * threads;
+    for (std::uint64_t first = std::uint64_t{ctx.block_id().x} * threads; first < a.elements;
+         first += step) {
+      const std::uint64_t n = first + static_cast<std::uint64_t>(thread_of(ctx));
+      const std::uint64_t of_list = a.of_step.quotient(n);
+      const std::uint32_t entry[] = {static_cast<std::uint32_t>(of_list)};
+      const bool inside[] = {n < a.elements};
+      std::int64_t from[1], to[1];
+      a.from.offsets(ctx, entry, inside, from);
+      a.to.offsets(ctx, entry, inside, to);
+      const bool there = inside[0] && from[0] != ListSide::nothing;
+      const bool mine = inside[0] && to[0] != ListSide::nothing && (there || !a.leaves_missing);
+      const Offsets at = a.walk.at(n - of_list * a.of_step.divisor);
+      const std::byte* const x = ListSide::behind(a.src + at.src, from[0]);
+      std::byte* const y = ListSide::behind(a.dst + at.dst, to[0]);
+      const bool adds = mine && a.change.values.beta != 0;
+      const PartBits value = load(ctx, there && mine, x, src);
+      const PartBits old = load(ctx, adds, static_cast<const std::byte*>(y), dst);
+      const float scale = ctx.load_if(mine && a.scale.present, a.scale.data + a.scale.at(n));
+      const float bias = ctx.load_if(mine && a.bias.present, a.bias.data + a.bias.at(n));
+      if (mine) store(ctx, y, dst, any_parts(a.change, src, dst, value, old, scale, bias, 0));
+    }
+  }
+
+ private:
+  template <class Ctx>
+  CT_DEVICE static PartBits load(Ctx& ctx, bool active, const std::byte* from,
+                                 const SizedFacts& of) {
+    PartBits parts;
+    with_size(of.size, [&]<class T>() {
+      parts = parts_of(ctx.load_if(active, reinterpret_cast<const T*>(from)), of.kind.complex);
+    });
+    return parts;
+  }
+  template <class Ctx>
+  CT_DEVICE static void store(Ctx& ctx, std::byte* to, const SizedFacts& of,
+                              const PartBits& parts) {
+    with_size(of.size, [&]<class T>() {
+      ctx.store(reinterpret_cast<T*>(to), element_of_parts<T>(parts, of.kind.complex));
+    });
+  }
+  template <class Use>
+  CT_DEVICE static void with_size(int bytes, const Use& use) {
+    if (bytes == 1) return use.template operator()<std::uint8_t>();
+    if (bytes == 2) return use.template operator()<std::uint16_t>();
+    if (bytes == 4) return use.template operator()<std::uint32_t>();
+    if (bytes == 8) return use.template operator()<std::uint64_t>();
+    use.template operator()<Element16>();
+  }
+};
+
 /// Kernels that change values: those of two types that were compiled for, or of two sizes.
 template <class Visit>
 void dispatch(const ChangedPlaces& a, Visit&& visit) {
@@ -290,7 +360,9 @@ void dispatch(const ChangedPlaces& a, Visit&& visit) {
 template <class Visit>
 void dispatch(const GatherArgs& a, Visit&& visit) {
   const auto of_form = [&]<class Form>(const Form& form) {
-    if constexpr (std::is_same_v<Form, ChangedPlaces>) {
+    if constexpr (std::is_same_v<Form, ListedPlaces>) {
+      visit.template operator()<GatherListed>();
+    } else if constexpr (std::is_same_v<Form, ChangedPlaces>) {
       dispatch(form, visit);
     } else if constexpr (std::is_same_v<Form, UnitPlaces>) {
       with_element(a.element_bytes, [&]<class T>(T) {

@@ -51,6 +51,14 @@ struct ListSide {
     }
   }
 
+  /// What lies so many bytes behind `first`. A step with nothing has no place: none is looked at.
+  template <class V>
+  CT_DEVICE static V* behind(V* first, std::int64_t bytes) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): there may be no place
+    return reinterpret_cast<V*>(reinterpret_cast<std::uintptr_t>(first) +
+                                static_cast<std::uintptr_t>(bytes));
+  }
+
   /// That of one step.
   template <class Ctx>
   CT_DEVICE std::int64_t offset(Ctx& ctx, std::uint32_t k) const {

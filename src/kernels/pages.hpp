@@ -63,24 +63,17 @@ class PageContext {
   }
   template <class V>
   CT_DEVICE V load_line_if(bool active, const V* from) {
-    return ctx_.load_line_if(active && there_, shifted(from, src_));
+    return ctx_.load_line_if(active && there_, ListSide::behind(from, src_));
   }
   template <class V>
   CT_DEVICE void store_if(bool active, V* to, const V& value) {
-    ctx_.store_if(active, shifted(to, dst_), value);
+    ctx_.store_if(active, ListSide::behind(to, dst_), value);
   }
   CT_DEVICE void prefetch(const void* p) {
-    ctx_.prefetch(shifted(static_cast<const std::byte*>(p), dst_));
+    ctx_.prefetch(ListSide::behind(static_cast<const std::byte*>(p), dst_));
   }
 
  private:
-  template <class V>
-  CT_DEVICE static V* shifted(V* at, std::int64_t bytes) {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): a step may have no place
-    return reinterpret_cast<V*>(reinterpret_cast<std::uintptr_t>(at) +
-                                static_cast<std::uintptr_t>(bytes));
-  }
-
   Ctx& ctx_;
   std::uint32_t block_;
   bool there_;

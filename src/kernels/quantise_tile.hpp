@@ -17,6 +17,7 @@
 #include "kernels/block_codes.hpp"
 #include "kernels/casts.hpp"
 #include "kernels/lane_vectors.hpp"
+#include "kernels/lists.hpp"
 #include "kernels/quantise_args.hpp"
 #include "kernels/unaligned.hpp"
 #include "kernels/walk.hpp"
@@ -48,6 +49,8 @@ struct QuantiseTile {
   /// Registers for more would spill, or for what needs few lie idle.
   static constexpr int min_blocks = !packed ? 2 : length != side && !cols ? 3 : 4;
   static_assert(warps * down * R == side);
+  /// With two results of f32, whatever a look-up needs would spill.
+  static constexpr bool takes_lists = packed || !rows || !cols;
   /// The longest runs of what is written: along rows, or along columns where these alone are.
   static constexpr bool goes_down = !rows;
 
@@ -118,14 +121,8 @@ struct QuantiseTile {
 
   template <class Ctx>
   CT_DEVICE static void take(Ctx& ctx, const Args& a, const Square& at, Shared shared) {
-    const std::byte* const from = a.src + at.matrix * a.src_step + at.first_row * a.pitch +
-                                  at.first_col * static_cast<int>(sizeof(S));
     Words raw[R];
-    CT_UNROLL
-    for (int r = 0; r < R; ++r) {
-      const bool inside = at.first_col < a.cols && at.first_row + static_cast<unsigned>(r) < a.rows;
-      raw[r] = ctx.load_line_if(inside, reinterpret_cast<const Words*>(from + r * a.pitch));
-    }
+    load(ctx, a, at, raw);
     std::uint32_t of_cols[4];
     std::uint32_t of_rows[packed ? R / 2 : R];
     Lane::find_largest(raw, of_cols, of_rows);
@@ -152,6 +149,42 @@ struct QuantiseTile {
         ctx.barrier();
       }
       stage_columns(ctx, a, at, raw, factors, factor, shared);
+    }
+  }
+
+  // The lane's vectors. Where a list has nothing they are zeros.
+  template <class Ctx>
+  CT_DEVICE static void load(Ctx& ctx, const Args& a, const Square& at, Words (&raw)[R]) {
+    const auto inside = [&](int r) {
+      return at.first_col < a.cols && at.first_row + static_cast<unsigned>(r) < a.rows;
+    };
+    const std::byte* from = a.src + at.first_col * static_cast<int>(sizeof(S));
+    if (takes_lists && a.lists_rows) {
+      from += at.matrix * a.src_step;
+      // A lane looks up one of the rows of its warp.
+      constexpr int of_warp = down * R;
+      const std::uint32_t row[] = {at.row * side +
+                                   static_cast<unsigned>(at.warp * of_warp + at.lane % of_warp)};
+      const bool there[] = {row[0] < a.rows};
+      std::int64_t own[1];
+      a.from.offsets(ctx, row, there, own);
+      CT_UNROLL
+      for (int r = 0; r < R; ++r) {
+        const std::int64_t offset = ctx.shuffle(own[0], at.top % of_warp + r);
+        raw[r] = ctx.load_line_if(inside(r) && offset != ListSide::nothing,
+                                  reinterpret_cast<const Words*>(ListSide::behind(from, offset)));
+      }
+      return;
+    }
+    std::int64_t matrix = at.matrix * a.src_step;
+    if (takes_lists && a.from.kind != ListSide::Kind::steps) {
+      matrix = a.from.offset(ctx, static_cast<std::uint32_t>(at.matrix));
+    }
+    from = ListSide::behind(from, matrix + at.first_row * a.pitch);
+    CT_UNROLL
+    for (int r = 0; r < R; ++r) {
+      raw[r] = ctx.load_line_if(inside(r) && matrix != ListSide::nothing,
+                                reinterpret_cast<const Words*>(from + r * a.pitch));
     }
   }
 

@@ -192,6 +192,7 @@ Row gpu_row() {
   row.takes_empty = requires {
     Family::takes_empty;
   };
+  if constexpr (requires { Family::sees_lists; }) row.lists = Row::ListRule::also;
   if constexpr (requires { Family::takes_lists; }) row.lists = Row::ListRule::only;
   row.why_not = [](const Problem& normal, const Machine& machine) {
     return Family::why_not(normal, *machine.gpu());
@@ -235,6 +236,7 @@ Row link_row(int number) {
   row.idea = Family::idea;
   row.operations = Family::operations;
   row.takes_empty = number == 0;
+  if constexpr (requires { Family::sees_lists; }) row.lists = Row::ListRule::also;
   row.why_not = [](const Problem& normal, const Machine& machine) {
     return Family::why_not(normal, *machine.link());
   };

@@ -360,6 +360,12 @@ TEST(C, QuantisesTheRowsOfAList) {
   EXPECT_STREQ(ct_last_error(),
                "src.list: index 5 is 2, but it has to be less than 2, and -1 at least");
   EXPECT_EQ(values, one_way);
+  ct_block_options options = CT_BLOCK_OPTIONS_INIT;
+  options.checks = 7;
+  EXPECT_EQ(ct_quantise_listed("fp8_1x128", &to, &to_scales, &from, &list, 1, &options),
+            CT_INVALID_ARGUMENT);
+  EXPECT_STREQ(ct_last_error(),
+               "checks = 7 is unknown: use CT_CHECK_ON_CPU, CT_CHECK_ALWAYS or CT_CHECK_NEVER");
 }
 
 TEST(C, QuantisesInEveryFormat) {

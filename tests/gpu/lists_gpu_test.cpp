@@ -4,12 +4,13 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "cuda/check.hpp"
 #include "gpu/on_gpu.hpp"
-#include "support/listed_cases.hpp"
+#include "support/listed_changes.hpp"
 
 namespace cornerturn {
 namespace {
@@ -64,6 +65,13 @@ class GpuSide {
   std::vector<OnGpu> table_;
 };
 
+ListedView to_of(const listed::Case& one, const GpuSide& dst) {
+  return {View(dst.data(), one.dst_type, one.dst.shape, one.dst.strides), dst.list()};
+}
+ConstListedView from_of(const listed::Case& one, const GpuSide& src) {
+  return {ConstView(src.data(), one.src_type, one.src.shape, one.src.strides), src.list()};
+}
+
 TEST(ListsOnGpu, RandomProblems) {
   listed::Cases cases(77);
   for (int n = 0; n < 300; ++n) {
@@ -74,10 +82,25 @@ TEST(ListsOnGpu, RandomProblems) {
     listed::copy_plainly(one.dst, one.src, static_cast<std::size_t>(one.size));
     Options options;
     options.lists = n % 2 == 0 ? ListChecks::always : ListChecks::on_cpu;
-    copy(ListedView(View(dst.data(), one.type(), one.dst.shape, one.dst.strides), dst.list()),
-         ConstListedView(ConstView(src.data(), one.type(), one.src.shape, one.src.strides),
-                         src.list()),
-         {}, options);
+    copy(to_of(one, dst), from_of(one, src), {}, options);
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    ASSERT_TRUE(dst.holds(one.dst.memory)) << "problem " << n << ": " << to_string(one.problem);
+  }
+}
+
+TEST(ListsOnGpu, RandomConversions) {
+  listed::Cases cases(78);
+  for (int n = 0; n < 300; ++n) {
+    listed::ChangingCase one = listed::random_changing_case(cases);
+    const GpuSide src(one.src);
+    const GpuSide dst(one.dst);
+    listed::convert_plainly(one);
+    Bytes numbers(one.numbers.size() * sizeof(float));
+    std::memcpy(numbers.data(), one.numbers.data(), numbers.size());
+    const OnGpu vector(numbers);
+    Epilogue epilogue = one.epilogue;
+    if (epilogue.scale != nullptr) epilogue.scale = reinterpret_cast<const float*>(vector.data());
+    copy(to_of(one, dst), from_of(one, src), epilogue, {});
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     ASSERT_TRUE(dst.holds(one.dst.memory)) << "problem " << n << ": " << to_string(one.problem);
   }
@@ -149,6 +172,37 @@ TEST_F(ListsOfRows, ChecksAreMadeWhereTheyAreAskedFor) {
                                "src.list: index 7 is 64, but it has to be less than 64",
                                [&] { take(table, {.lists = ListChecks::always}); });
   EXPECT_TRUE(dst.contents() == Bytes(static_cast<std::size_t>(entries * row), 0xa5));
+}
+
+// Rows of pinned memory by a table of the GPU, and back to their places.
+TEST_F(ListsOfRows, CrossTheLink) {
+  void* at = nullptr;
+  check(cudaMallocHost(&at, static_cast<std::size_t>(2 * rows * row)), "cudaMallocHost");
+  auto* const pool = static_cast<std::byte*>(at);
+  std::memcpy(pool, contents.data(), contents.size());
+  std::memset(pool + rows * row, 0xa5, static_cast<std::size_t>(rows * row));
+  std::vector<std::int32_t> indices = every_third(2);
+  const OnGpu table = table_of(indices);
+  const auto* const places = reinterpret_cast<const std::int32_t*>(table.data());
+  const View there(dst.data(), ElementType::bytes(1), {entries, row});
+  copy(there, indexed(ConstView(pool, ElementType::bytes(1), {rows, row}), 0, places, entries));
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  EXPECT_TRUE(dst.contents() == taken(indices));
+  copy(indexed(View(pool + rows * row, ElementType::bytes(1), {rows, row}), 0, places, entries),
+       ConstView(there));
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  for (std::int64_t k = 0; k < rows; ++k) {
+    const bool written = std::find(indices.begin(), indices.end(), k) != indices.end();
+    const Bytes poison(static_cast<std::size_t>(row), 0xa5);
+    const void* const wanted = written ? static_cast<const void*>(pool + k * row) : poison.data();
+    EXPECT_EQ(std::memcmp(pool + (rows + k) * row, wanted, static_cast<std::size_t>(row)), 0) << k;
+  }
+  test::on_gpu::expect_refused(
+      Status::invalid_argument, "across the link a table lies in the GPU's memory", [&] {
+        copy(there, indexed(ConstView(pool, ElementType::bytes(1), {rows, row}), 0, indices.data(),
+                            entries));
+      });
+  cudaFreeHost(at);
 }
 
 TEST_F(ListsOfRows, ATableOfTheHostIsRefused) {

@@ -33,8 +33,11 @@ void check_tiles(const test::TileCase& c) {
   const cuda::DeviceBuffer src = on_gpu(tiles.plain);
   std::vector<cuda::DeviceBuffer> results;
   for (const auto& bytes : tiles.before()) results.push_back(on_gpu(bytes));
-  const Buffers buffers =
+  Buffers buffers =
       tiles.buffers(src.get(), [&](int i) { return results[static_cast<std::size_t>(i)].get(); });
+  const auto* const table = static_cast<const std::byte*>(tiles.table());
+  const cuda::DeviceBuffer entries = on_gpu({table, table + tiles.table_bytes()});
+  if (c.listed < 2) buffers.lists.src = entries.get();
   const plan::Plan plan =
       make_plan(tiles.problem, cuda::machine_of(cuda::current_device()), {1, "quantise", {true}});
   cuda::execute(plan, buffers, nullptr);

@@ -262,6 +262,59 @@ def test_both_ways():
             assert a.is_cuda and torch.equal(a.cpu().view(torch.uint8), b.view(torch.uint8))
 
 
+@pytest.mark.parametrize("missing", [None, "zeros"])
+@pytest.mark.parametrize(
+    "format, options",
+    [
+        ("fp8_1x128", {}),
+        ("fp8_1x128", dict(axes=(1, 0), pad=True)),
+        ("fp8_128x128", dict(pad=True)),
+        ("mxfp8_e4m3", dict(scale_layout="tiles_128x4")),
+        ("mxfp8_e5m2", dict(both=True, pad=True)),
+    ],
+    ids=str,
+)
+def test_blocks_of_rows_by_a_list(format, options, missing):
+    x = torch.randn(40, 256, device="cuda", dtype=torch.bfloat16)
+    rows = [3, 0, -1, 3, 39, *range(17, 30)]
+    expected = cornerturn.quantise(x.cpu(), format, indices=rows, missing=missing, **options)
+    for indices in (rows, torch.tensor(rows, device="cuda"), torch.tensor(rows, device="cuda", dtype=torch.int32)):
+        found = cornerturn.quantise(x, format, indices=indices, missing=missing, checked=True, **options)
+        for a, b in zip(found, expected, strict=True):
+            assert a.is_cuda and torch.equal(a.cpu().flatten().view(torch.uint8), b.flatten().view(torch.uint8))
+
+
+def test_pages_cross_the_link():
+    theirs = torch.randn(9, 4, 2, 64).pin_memory()  # pages, tokens, heads, width
+    ours = torch.zeros(12, 2, 4, 64, device="cuda")
+    read, write = torch.tensor([7, 3, -1], device="cuda"), torch.tensor([11, 0, 5], device="cuda", dtype=torch.int32)
+    ours[5] = 1
+    cornerturn.torch.relayout_pages(theirs, read, ours, write, "n p h d -> n h p d")
+    expected = theirs[[7, 3]].permute(0, 2, 1, 3)
+    assert torch.equal(ours[[11, 0]].cpu(), expected) and not ours[5].any()
+    back = torch.zeros(9, 4, 2, 64).pin_memory()
+    cornerturn.torch.relayout_pages(ours, write, back, read, "n h p d -> n p h d")
+    assert torch.equal(back[[7, 3]], theirs[[7, 3]]) and not back[[0, 1, 2, 4, 5, 6, 8]].any()
+    refused(ValueError, "src is in pageable memory", lambda: cornerturn.torch.relayout_pages(back.clone(), read, ours, write, "n p h d -> n h p d"))
+
+
+def test_rows_by_a_list_are_converted_and_checked():
+    x = torch.randn(6, 96, device="cuda")
+    rows = torch.tensor([1, 4, -1, -1, 0, 2], device="cuda")
+    expected = torch.where(rows[:, None] < 0, 0, x[rows.clamp(min=0)])
+    for dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float64):
+        found = cornerturn.take(x, rows, missing="zeros", dtype=dtype)
+        assert torch.equal(found.double(), expected.to(dtype).double())
+        turned = cornerturn.take(x, rows, axes=(1, 0), missing="zeros", dtype=dtype)
+        assert torch.equal(turned.double(), expected.t().to(dtype).double())
+    wrong = torch.tensor([0, 6], device="cuda")
+    options = dict(missing="zeros", checked=True)
+    says = "indices[1] is 6, but it has to be less than 6"
+    refused(ValueError, says, lambda: cornerturn.take(x, wrong, **options))
+    refused(ValueError, says, lambda: cornerturn.quantise(x, "mxfp8_e4m3", indices=wrong, **options))
+    refused(RuntimeError, "quantise: blocks of q8_0 by a list", lambda: cornerturn.quantise(x, "q8_0", indices=rows, missing="zeros"))
+
+
 def test_blocks_on_one_device():
     values, scales = cornerturn.quantise(torch.randn(4, 64, device="cuda"), "mxfp8_e4m3")
     with pytest.raises(ValueError, match="one device"):

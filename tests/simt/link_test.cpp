@@ -22,6 +22,7 @@
 #include "plan/link/few_blocks.hpp"
 #include "plan/link/pieces.hpp"
 #include "plan/planner.hpp"
+#include "support/listed_cases.hpp"
 #include "support/random_problem.hpp"
 #include "workshop/simt/execute.hpp"
 
@@ -346,6 +347,62 @@ TEST(Link, RepeatedElementsCrossAsOften) {
     }
     EXPECT_GT(direct, 0);
   }
+}
+
+// A list of indices: a kernel reaches over where it can, and there is no other route.
+TEST_P(EveryRoute, Lists) {
+  const auto [way, pinned] = GetParam();
+  test::listed::Cases cases(34);
+  int moved = 0;
+  for (int n = 0; n < 80; ++n) {
+    test::listed::Case one = test::listed::random_case(cases, false);
+    const bool is_across = one.src.data != nullptr && one.dst.data != nullptr;
+    if (!one.has_list() || !is_across) continue;
+    const plan::Request request{
+        2, "", {true, test::listed::aligned(one.src), test::listed::aligned(one.dst)}};
+    const auto make = [&, way = way, pinned = pinned](int blocks) {
+      LinkInfo link = some_link(way, pinned);
+      link.crossing.blocks = blocks;
+      return plan::make_plan(one.problem, plan::Machine(link), request);
+    };
+    const auto refused = [&](int blocks) -> std::string {
+      try {
+        make(blocks);
+      } catch (const Error& error) {
+        return error.what();
+      }
+      return "nothing";
+    };
+    if (!pinned) {
+      EXPECT_NE(refused(0).find("; direct: the GPU does not reach pageable memory; batch: a mode's "
+                                "places come from a table"),
+                std::string::npos)
+          << refused(0);
+      return;
+    }
+    EXPECT_NE(refused(8).find("direct: a list in so many blocks"), std::string::npos);
+    test::listed::copy_plainly(one.dst, one.src, static_cast<std::size_t>(one.size));
+    const auto wanted = one.dst.memory;
+    plan::Plan plan = make(0);
+    for (const plan::Candidate& candidate : plan::Candidates(plan.candidates)) {
+      plan.choose(candidate, plan::Choice::forced);
+      test::listed::fill(one.dst, test::listed::poison);
+      EmulatedLanes lanes(static_cast<std::uint64_t>(n));
+      for (test::listed::Side* side : {&one.src, &one.dst}) {
+        lanes.reached.emplace_back(side->memory[0].data(), side->memory[0].size());
+        for (auto [at, bytes] :
+             {std::pair{static_cast<void*>(side->small.data()), 4 * side->small.size()},
+              {static_cast<void*>(side->wide.data()), 8 * side->wide.size()}}) {
+          if (bytes > 0) lanes.reached.emplace_back(static_cast<std::byte*>(at), bytes);
+        }
+      }
+      execute(plan, one.buffers(), lanes);
+      lanes.queues.finish();
+      ASSERT_EQ(one.dst.memory, wanted) << to_string(one.problem) << " by " << to_string(plan);
+      ++moved;
+    }
+  }
+  EXPECT_GT(moved, 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Link, EveryRoute,

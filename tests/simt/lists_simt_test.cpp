@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine_support.hpp"
-#include "support/listed_cases.hpp"
+#include "support/listed_changes.hpp"
 
 namespace cornerturn::simt {
 namespace {
@@ -40,11 +40,9 @@ TEST(ListsInEmulator, EveryCandidateOfRandomProblems) {
     const Buffers buffers = one.buffers();
     listed::copy_plainly(one.dst, one.src, static_cast<std::size_t>(one.size));
     const auto wanted = one.dst.memory;
-    const auto aligned = [](const listed::Side& side) {
-      return side.data == nullptr ? std::int64_t{16} : alignment_of(side.data);
-    };
-    Plan plan = plan::make_plan(one.problem, some_device(),
-                                {1, "", {true, aligned(one.src), aligned(one.dst)}});
+    Plan plan =
+        plan::make_plan(one.problem, some_device(),
+                        {1, "", {true, listed::aligned(one.src), listed::aligned(one.dst)}});
     for (const Candidate& candidate : Candidates(plan.candidates)) {
       plan.choose(candidate, plan::Choice::forced);
       kernels.emplace(candidate.row->name);
@@ -63,6 +61,36 @@ TEST(ListsInEmulator, EveryCandidateOfRandomProblems) {
   }
   EXPECT_GT(moved, 200);
   EXPECT_EQ(kernels, (std::set<std::string>{"list_rows", "pages"}));
+}
+
+TEST(ListsInEmulator, EveryCandidateOfConversions) {
+  listed::Cases cases(20261202);
+  std::set<std::string> kernels;
+  for (int n = 0; n < 60; ++n) {
+    listed::ChangingCase one = listed::random_changing_case(cases);
+    const auto before = one.dst.memory;
+    listed::convert_plainly(one);
+    const auto wanted = one.dst.memory;
+    Plan plan =
+        plan::make_plan(one.problem, some_device(),
+                        {1, "", {true, listed::aligned(one.src), listed::aligned(one.dst)}});
+    for (const Candidate& candidate : Candidates(plan.candidates)) {
+      plan.choose(candidate, plan::Choice::forced);
+      kernels.emplace(candidate.row->name);
+      for (std::size_t k = 0; k < before.size(); ++k) {
+        std::copy(before[k].begin(), before[k].end(), one.dst.memory[k].begin());
+      }
+      Emulator emulator;
+      know(emulator, one.src, "src", false);
+      know(emulator, one.dst, "dst", true);
+      emulator.input("scale", one.numbers.data(), one.numbers.size() * sizeof(float));
+      execute(emulator, plan, one.buffers(), Mode::recording);
+      for (const Finding& finding : emulator.findings()) ADD_FAILURE() << finding.message();
+      ASSERT_EQ(one.dst.memory, wanted)
+          << "problem " << n << ": " << to_string(one.problem) << " by " << to_string(plan);
+    }
+  }
+  EXPECT_EQ(kernels, (std::set<std::string>{"gather", "list_rows", "pages"}));
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // The kernel that quantises matrices in tiles of 128 x 128, in the emulator: every format, layout
 // and direction, with bytes around the results that have to stay.
 #include <algorithm>
+#include <memory>
+#include <string>
 
+#include "cornerturn/error.hpp"
 #include "run_blocks.hpp"
 #include "support/tiles_of_blocks.hpp"
 
@@ -14,10 +17,13 @@ void check_tiles(const test::TileCase& c) {
   const Memory src(tiles.plain);
   std::vector<Memory> results;
   for (const auto& bytes : tiles.before()) results.emplace_back(bytes);
-  const Buffers buffers =
+  Buffers buffers =
       tiles.buffers(src.at, [&](int i) { return results[static_cast<std::size_t>(i)].at; });
   const plan::Plan plan = plan_for(tiles.problem, buffers, "quantise");
-  run(plan, buffers, {&src}, {&results[0], &results[1], &results[2], &results[3]});
+  const auto* const table = static_cast<const std::byte*>(tiles.table());
+  const Memory entries({table, table + tiles.table_bytes()});
+  if (c.listed < 2) buffers.lists.src = entries.at;
+  run(plan, buffers, {&src, &entries}, {&results[0], &results[1], &results[2], &results[3]});
   const auto after = tiles.after();
   constexpr const char* names[] = {"row values", "row scales", "column values", "column scales"};
   for (std::size_t i = 0; i < 4; ++i) {
@@ -54,6 +60,37 @@ TEST(QuantiseTiles, EveryKernel) {
       }
     }
   }
+}
+
+std::string refused(const Problem& problem) {
+  try {
+    plan::make_plan(problem, plan::gpu::device_named("h200"), {1, "", {true}});
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Status::unsupported);
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST(QuantiseTiles, RefusedByAList) {
+  const auto says = [](const Problem& problem, const std::string& part) {
+    const std::string found = refused(problem);
+    EXPECT_NE(found.find(part), std::string::npos) << found;
+  };
+  test::TileCase c{.kind = Kind::f32, .along_cols = true, .listed = 1};
+  says(test::QuantisedTiles(c).problem,
+       "quantise: f32 along rows and columns at once, by a list; blocks: a mode's places come "
+       "from a table");
+  c = {.kind = Kind::bf16, .listed = 1};
+  Problem problem = test::QuantisedTiles(c).problem;
+  Blocks blocks = *problem.blocks;
+  blocks.rule.rounding = Rounding::stochastic;
+  problem.blocks = std::make_shared<const Blocks>(blocks);
+  says(problem, "quantise: values are rounded stochastically");
+  blocks = *problem.blocks;
+  blocks.rule = {};
+  problem.blocks = std::make_shared<const Blocks>(blocks);
+  says(problem, "quantise: blocks of q8_0 by a list");
 }
 
 }  // namespace

@@ -53,6 +53,10 @@ class Cases {
  public:
   explicit Cases(std::uint64_t seed) : random_(seed) {}
 
+  /// Arrays of rows that begin and end at multiples of 16 elements, from here on, or any.
+  bool in_rows = false;
+  bool turned = false;  ///< and the last two axes the other way round in memory
+
   std::int64_t uniform(std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
   }
@@ -66,6 +70,7 @@ class Cases {
       left /= extent;
     }
     std::shuffle(shape.begin(), shape.end(), random_);
+    if (in_rows) shape.push_back(16 * uniform(1, 5));
     return shape;
   }
 
@@ -73,13 +78,15 @@ class Cases {
   Extents strides(const Extents& shape, std::int64_t size) {
     std::vector<std::size_t> order(shape.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::shuffle(order.begin(), order.end(), random_);
+    std::shuffle(order.begin(), order.end() - (in_rows ? 1 : 0), random_);
+    if (in_rows) std::reverse(order.begin(), order.end());
+    if (turned) std::swap(order[0], order[1]);
     Extents strides(shape.size());
     std::int64_t next = size;
     for (const std::size_t i : order) {
       strides[i] = next;
       next *= shape[i];
-      if (chance(0.2)) next += size * uniform(1, 9);
+      if (chance(0.2)) next += size * uniform(1, 9) * (in_rows ? 16 : 1);
     }
     return strides;
   }
@@ -101,12 +108,13 @@ class Cases {
     for (std::size_t i = 0; i < pool.size(); ++i) bytes += (pool[i] - 1) * side.strides[i];
     const std::int64_t arrays = places == Places::pointers ? entries : 1;
     for (std::int64_t k = 0; k < arrays; ++k) {
-      std::vector<std::byte> memory(static_cast<std::size_t>(bytes + 4 * size + uniform(0, 70)));
+      std::vector<std::byte> memory(static_cast<std::size_t>(bytes + 52 * size + uniform(0, 70)));
       for (std::byte& b : memory) b = is_dst ? poison : static_cast<std::byte>(random_());
       side.memory.push_back(std::move(memory));
     }
     // Where they begin is a multiple of the element, and of nothing else.
-    side.phase = static_cast<std::size_t>(size * uniform(0, 3));
+    side.phase = static_cast<std::size_t>(size * uniform(0, 3) * (in_rows ? 16 : 1));
+    if (in_rows) side.list.alignment = 16;
     side.data = side.memory.front().data() + side.phase;
     fill_table(side, entries, is_dst);
     return side;
@@ -176,6 +184,13 @@ inline void fill(Side& side, std::byte value) {
   for (auto& memory : side.memory) std::fill(memory.begin(), memory.end(), value);
 }
 
+/// The alignment of the address from which a side's places are counted; of pointers 16.
+inline std::int64_t aligned(const Side& side) {
+  if (side.data == nullptr) return 16;
+  const auto address = reinterpret_cast<std::uintptr_t>(side.data) | 16;
+  return static_cast<std::int64_t>(address & -address);
+}
+
 inline Places random_places(Cases& cases) {
   return static_cast<Places>(cases.uniform(0, 3));
 }
@@ -193,17 +208,17 @@ inline bool has_missing(const Side& side) {
 struct Case {
   Side src, dst;
   std::int64_t size = 1;
+  ElementType src_type = ElementType::bytes(1), dst_type = src_type;
   Problem problem;
 
   bool has_list() const {
     return src.list.places != Places::strides || dst.list.places != Places::strides;
   }
   bool skips() const { return has_missing(src) || has_missing(dst); }
-  ListedView to() const { return {View(dst.data, type(), dst.shape, dst.strides), dst.list}; }
+  ListedView to() const { return {View(dst.data, dst_type, dst.shape, dst.strides), dst.list}; }
   ConstListedView from() const {
-    return {ConstView(src.data, type(), src.shape, src.strides), src.list};
+    return {ConstView(src.data, src_type, src.shape, src.strides), src.list};
   }
-  ElementType type() const { return ElementType::bytes(static_cast<int>(size)); }
   Buffers buffers() const {
     Buffers buffers;
     buffers.dst = dst.data;
@@ -223,6 +238,7 @@ inline Case random_case(Cases& cases, bool apart) {
   const int dst_axis = apart ? static_cast<int>(cases.uniform(0, rank - 1)) : src_axis;
   one.src = cases.side(shape, one.size, random_places(cases), src_axis, false);
   one.dst = cases.side(shape, one.size, random_places(cases), dst_axis, true);
+  one.src_type = one.dst_type = ElementType::bytes(static_cast<int>(one.size));
   one.src.list.missing = cases.chance(0.5) ? Missing::zeros : Missing::left;
   if (one.has_list()) one.problem = make_problem(one.to(), one.from(), Epilogue{});
   return one;

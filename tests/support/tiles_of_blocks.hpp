@@ -13,6 +13,7 @@
 
 #include "core/blocks.hpp"
 #include "core/buffers.hpp"
+#include "core/lists.hpp"
 #include "core/problem.hpp"
 #include "support/blocks.hpp"
 
@@ -31,6 +32,8 @@ struct TileCase {
   bool scales_of_lines = false;  ///< neighbours among the scales are those of neighbouring lines
   std::int64_t gap = 0;          ///< unused vectors of 16 bytes, or scales, behind each line
   float tensor = 1;              ///< the tensor's scale
+  int listed = 2;                ///< 0: matrices are those that a list names; 1: rows; 2: neither
+  Places places = Places::i32;   ///< of the list
 
   BlockRow row() const { return row_of(format); }
   std::string text() const {
@@ -39,7 +42,11 @@ struct TileCase {
            std::to_string(static_cast<int>(order)) + ", " + std::to_string(matrices) + " of " +
            std::to_string(rows) + " x " + std::to_string(cols) + (along_rows ? ", rows" : "") +
            (along_cols ? ", columns" : "") + (scales_of_lines ? ", scales of lines" : "") +
-           ", gap " + std::to_string(gap) + ", tensor's scale " + std::to_string(tensor);
+           ", gap " + std::to_string(gap) + ", tensor's scale " + std::to_string(tensor) +
+           (listed == 0   ? ", matrices by a list"
+            : listed == 1 ? ", rows by a list"
+                          : "") +
+           (listed < 2 && places == Places::i64 ? " of 64 bits" : "");
   }
 };
 
@@ -155,10 +162,18 @@ struct QuantisedTiles {
   explicit QuantisedTiles(const TileCase& of) : c(of) {
     const std::int64_t size = ElementType(c.kind).size();
     pitch = (c.cols * size + 15) / 16 * 16 + 16 * c.gap;
-    step = c.rows * pitch + 16 * c.gap;
-    plain = values_for_blocks(c.kind, c.matrices * step / size);
+    // Entries of a list are some of three more than there are.
+    pool = {c.matrices + (c.listed == 0 ? 3 : 0), c.rows + (c.listed == 1 ? 3 : 0)};
+    step = pool[1] * pitch + 16 * c.gap;
+    plain = values_for_blocks(c.kind, pool[0] * step / size);
+    if (c.listed < 2) make_table();
+    const auto entry = [&](int mode, std::int64_t k) {
+      return c.listed == mode ? entry_of(c.places, table(), k) : k;
+    };
     const auto at = [&](std::int64_t m, std::int64_t row, std::int64_t col) {
-      return value_at(c.kind, plain.data() + m * step + row * pitch + col * size);
+      const std::int64_t matrix = entry(0, m), of_matrix = entry(1, row);
+      if (matrix < 0 || of_matrix < 0) return 0.0F;
+      return value_at(c.kind, plain.data() + matrix * step + of_matrix * pitch + col * size);
     };
     if (c.along_rows) of_rows.emplace(c, true);
     if (c.along_cols) of_cols.emplace(c, false);
@@ -169,6 +184,7 @@ struct QuantisedTiles {
     if (of_rows && of_cols) blocks.second = of_cols->layout;
     problem = block_problem(ElementType(c.kind), {c.matrices, c.rows, c.cols}, {step, pitch, size},
                             blocks);
+    if (c.listed < 2) problem = with_listed_axis(problem, c.listed, c.places);
     before_ = {bytes(of_rows, &TileResult::values), bytes(of_rows, &TileResult::scales),
                bytes(of_cols, &TileResult::values), bytes(of_cols, &TileResult::scales)};
     if (of_rows) of_rows->make(c, at);
@@ -196,16 +212,36 @@ struct QuantisedTiles {
       buffers.blocks.second = at(2);
       buffers.blocks.second_scales = at(3);
     }
+    if (c.listed < 2) buffers.lists.src = table();
     return buffers;
   }
+  /// The list, and its bytes.
+  const void* table() const {
+    return c.places == Places::i32 ? static_cast<const void*>(narrow.data()) : wide.data();
+  }
+  std::size_t table_bytes() const { return wide.size() * (c.places == Places::i32 ? 4 : 8); }
 
   TileCase c;
   std::int64_t pitch, step;
+  std::vector<std::int64_t> pool;
   std::vector<std::byte> plain;
+  std::vector<std::int64_t> wide;
+  std::vector<std::int32_t> narrow;
   std::optional<TileResult> of_rows, of_cols;
   Problem problem;
 
  private:
+  // Any order, some entries several times, and a seventh of them nothing.
+  void make_table() {
+    std::mt19937 random(static_cast<unsigned>(c.rows * 1000 + c.cols));
+    const std::int64_t count = c.listed == 0 ? c.matrices : c.rows;
+    const auto most = static_cast<unsigned>(pool[static_cast<std::size_t>(c.listed)]);
+    for (std::int64_t k = 0; k < count; ++k) {
+      wide.push_back(random() % 7 == 0 ? -1 : static_cast<std::int64_t>(random() % most));
+    }
+    narrow.assign(wide.begin(), wide.end());
+  }
+
   static std::vector<std::byte> bytes(const std::optional<TileResult>& of,
                                       std::vector<std::byte> TileResult::*which) {
     return of ? (*of).*which : std::vector<std::byte>(1);
@@ -252,6 +288,12 @@ inline TileCase random_tile_case(std::mt19937& random, std::int64_t most) {
   c.along_cols = directions != 0;
   c.scales_of_lines = below(2) == 0;
   c.gap = below(2);
+  c.listed = std::min(below(4), 2);
+  // No kernel takes these.
+  if (c.row().element == BlockElement::e2m1 || (c.kind == Kind::f32 && directions == 2)) {
+    c.listed = 2;
+  }
+  c.places = below(2) == 0 ? Places::i32 : Places::i64;
   return c;
 }
 

@@ -10,11 +10,9 @@
 
 namespace cornerturn::plan::gpu {
 
-/// For arguments that name both sides src and dst.
+/// What is known of values when a plan runs alone: vectors, and a late factor.
 template <class Args>
-void bind(Args& args, const Problem& normal, const Buffers& buffers) {
-  args.src = static_cast<const std::byte*>(buffers.src) + normal.src_offset;
-  args.dst = static_cast<std::byte*>(buffers.dst) + normal.dst_offset;
+void bind_values(Args& args, const Buffers& buffers) {
   if constexpr (requires { args.scale; }) {
     args.scale.data = buffers.vectors.scale;
     args.bias.data = buffers.vectors.bias;
@@ -29,6 +27,14 @@ void bind(Args& args, const Problem& normal, const Buffers& buffers) {
     args.change.arithmetic = true;
     args.change.addend = buffers.late->addend;
   }
+}
+
+/// For arguments that name both sides src and dst.
+template <class Args>
+void bind(Args& args, const Problem& normal, const Buffers& buffers) {
+  args.src = static_cast<const std::byte*>(buffers.src) + normal.src_offset;
+  args.dst = static_cast<std::byte*>(buffers.dst) + normal.dst_offset;
+  bind_values(args, buffers);
 }
 
 /// What a kernel takes of its family's arguments: the one of their forms that it names, or all.

@@ -20,6 +20,7 @@
 //     static constexpr bool assumed = true;   // no fit has seen the costs: while there are others,
 //                                     // such a candidate has turns, but never the first call
 //     static constexpr bool takes_lists = true;   // problems with lists are all that is taken
+//     static constexpr bool sees_lists = true;    // or: they are taken as well
 //     struct Common;  // what all configurations of a problem have in common, made from it once:
 //                     // configure takes it before `add` then, and demand last; may be missing
 //     // Where demand() counts what takes long: less than any configuration asks for, and than this

@@ -14,6 +14,7 @@
 #include "plan/gpu/gather/places.hpp"
 #include "plan/gpu/gather/repeated.hpp"
 #include "plan/gpu/gather/units.hpp"
+#include "plan/gpu/listed.hpp"
 #include "plan/gpu/row_runs.hpp"
 #include "plan/gpu/sectors.hpp"
 
@@ -59,12 +60,12 @@ double bytes_of_blocks(const Problem& normal, const Rows& rows, double of_block)
 }
 
 // Instructions that change the value of an element.
-double value_lane(const Problem& normal, const Family::Costs& c, const Model& model) {
+double value_lane(const Problem& normal, const Family::Costs& c, const Model& model, bool by_list) {
   const ValueType from = value_type(normal.src_type), to = value_type(normal.dst_type);
   const auto known = []<class Change>() {};
   const bool is_known =
       kernels::with_cast(from, to, known) || kernels::with_scaled_cast(from, to, known);
-  return is_known ? c.known_value : model.costs.any_value;
+  return is_known && !by_list ? c.known_value : model.costs.any_value;
 }
 
 kernels::AxisVector axis_vector(const ModeVector& vector, const Problem& normal) {
@@ -80,8 +81,9 @@ kernels::AxisVector axis_vector(const ModeVector& vector, const Problem& normal)
 }
 
 // The kernel's arguments for values that change.
-kernels::ChangedPlaces changed_places(const Problem& normal) {
-  kernels::ChangedPlaces places;
+template <class Changed>
+Changed changed_places(const Problem& normal) {
+  Changed places;
   static_cast<kernels::WidePlaces&>(places) = places_of<kernels::WidePlaces>(normal);
   places.src_bytes = normal.src_type.size();
   places.dst_bytes = normal.dst_type.size();
@@ -95,15 +97,25 @@ kernels::ChangedPlaces changed_places(const Problem& normal) {
   return places;
 }
 
+kernels::ListedPlaces listed_places(const Problem& normal) {
+  auto places = changed_places<kernels::ListedPlaces>(normal);
+  places.of_step =
+      FastDivide64(places.elements / static_cast<std::uint64_t>(normal.lists->steps()));
+  places.from = from_of(normal);
+  places.to = to_of(normal);
+  places.leaves_missing = normal.lists->missing == Missing::left;
+  return places;
+}
+
 // Elements are taken in this order, which is the destination's unless they come in chunks.
 Demand demand_of_elements(const GatherConfig& config, const Problem& order, const Model& model,
-                          const Family::Costs& c) {
+                          const Family::Costs& c, bool by_list = false) {
   const auto elements = static_cast<double>(order.elements());
   Demand demand;
   demand.blocks = std::ceil(elements / static_cast<double>(of_block(config)));
   demand.resident = resident_blocks(model.device, threads, 0, 4);
-  demand.instructions =
-      elements * (c.axis * order.rank() + (order.converts() ? value_lane(order, c, model) : 0));
+  demand.instructions = elements * (c.axis * order.rank() +
+                                    (order.converts() ? value_lane(order, c, model, by_list) : 0));
   const Rows rows(order);
   const auto run = static_cast<double>(rows.bytes);
   if (config.chunk == 0 && rows.granule == 16 && rows.bytes > rows.granule) {
@@ -137,8 +149,10 @@ Launchable<kernels::GatherArgs> launch_of(const GatherConfig& config, const Prob
     const std::int64_t blocks = ceil_div(once_of(order).elements(), std::int64_t{threads});
     return {args, {{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, 0}};
   }
-  if (order.converts()) {
-    args.form = changed_places(order);
+  if (order.lists != nullptr) {
+    args.form = listed_places(order);
+  } else if (order.converts()) {
+    args.form = changed_places<kernels::ChangedPlaces>(order);
   } else if (!is_countable(order)) {
     args.form = places_of<kernels::WidePlaces>(order);
   } else if (!is_near(order)) {
@@ -219,6 +233,10 @@ const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
   if (normal.converts() && normal.elements() > 0) {
     if (const char* rule = why_misplaced(normal)) return rule;
   }
+  if (normal.lists != nullptr) {
+    if (!normal.converts()) return "steps of a list whose values are only moved";
+    if (const char* rule = why_no_list(normal)) return rule;
+  }
   if (normal.rank() > kernels::max_axes) return "more modes than any memory has elements for";
   if (!normal.converts() && normal.elements() >= most_blocks * of_block({GatherForm::single})) {
     return "2^39 elements or more";
@@ -248,6 +266,12 @@ void Family::configure(const Problem& normal, const Alignment& start, const Devi
 Demand Family::demand(const GatherConfig& config, const Problem& normal, const Model& model,
                       const Costs& c) {
   if (normal.elements() == 0) return {.launches = 0};
+  if (normal.lists != nullptr) {
+    Model of_all = model;
+    const Problem all = in_order(normal);
+    of_all.least = least_traffic(all);
+    return demand_of_elements(config, all, of_all, c, true);
+  }
   if (config.form == GatherForm::units) return demand_of_units(config, normal, model, c);
   const auto in_order = [&](const Problem& order) {
     return config.form == GatherForm::repeated ? demand_of_repeated(config, order, model, c)
@@ -258,7 +282,8 @@ Demand Family::demand(const GatherConfig& config, const Problem& normal, const M
 
 std::string Family::describe(const GatherConfig& config, const Problem& normal) {
   if (normal.converts()) {
-    return normal.src_type.name() + " to " + normal.dst_type.name() + " in destination order";
+    return normal.src_type.name() + " to " + normal.dst_type.name() +
+           (normal.lists == nullptr ? " in destination order" : " in the list's order");
   }
   if (config.form == GatherForm::units) {
     return std::to_string(normal.dst_type.size()) + " B at a time in source order, 16 B a thread";
@@ -286,9 +311,13 @@ void Family::bind(kernels::GatherArgs& args, const Problem& normal, const Buffer
   const kernels::Offsets first = args.first;
   std::visit(
       [&](auto& form) {
-        gpu::bind(form, normal, buffers);
-        form.src += first.src;
-        form.dst += first.dst;
+        if constexpr (requires { form.of_step; }) {
+          bind_list(form, form, normal, buffers);
+        } else {
+          gpu::bind(form, normal, buffers);
+          form.src += first.src;
+          form.dst += first.dst;
+        }
       },
       args.form);
 }

@@ -38,6 +38,7 @@ struct Family {
   static constexpr std::string_view idea = "one element after the other, in destination order";
   static constexpr Operations operations{Operation::move, Operation::convert};
   static constexpr bool takes_empty = true;
+  static constexpr bool sees_lists = true;
   using Config = GatherConfig;
   using Args = kernels::GatherArgs;
   struct Costs {

@@ -1,5 +1,5 @@
 // list_rows: the steps of a list consist of rows that both sides share, or of single elements. It
-// takes every move with one list.
+// takes every move with one list, and common conversions.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@
 namespace cornerturn::plan::gpu {
 
 struct ListRowsConfig {
-  bool single = false;  ///< one element a thread
+  bool single = false;   ///< one element a thread
+  bool vectors = false;  ///< of values that change: several at a time
 
   friend bool operator==(const ListRowsConfig&, const ListRowsConfig&) = default;
 };
@@ -24,9 +25,8 @@ namespace list_rows {
 struct Family {
   static constexpr std::string_view name = "list_rows";
   static constexpr std::string_view idea = "rows of a list, looked up by each thread";
-  static constexpr Operations operations{Operation::move};
+  static constexpr Operations operations{Operation::move, Operation::convert};
   static constexpr bool takes_lists = true;
-  static constexpr bool assumed = true;
   using Config = ListRowsConfig;
   using Args = kernels::ListRowsArgs;
   struct Costs {

@@ -57,6 +57,15 @@ Problem in_order(const Problem& normal) {
   return problem;
 }
 
+Problem with_list_last(const Problem& normal) {
+  Problem problem = normal;
+  if (normal.lists == nullptr) return problem;
+  problem.lists = nullptr;
+  const ListMode& list = normal.lists->modes.front();
+  problem.modes.push_back({list.extent, list.src.stride, list.dst.stride});
+  return problem;
+}
+
 Alignment of_steps(const Problem& normal, const Alignment& start) {
   const ListMode& list = normal.lists->modes.front();
   Alignment of = start;

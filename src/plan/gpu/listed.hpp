@@ -6,6 +6,7 @@
 #include "core/problem.hpp"
 #include "core/validate.hpp"
 #include "kernels/lists.hpp"
+#include "plan/gpu/bind.hpp"
 
 namespace cornerturn::plan::gpu {
 
@@ -19,6 +20,10 @@ Problem step_of_list(const Problem& normal);
 /// kernels move, and about as fast.
 Problem in_order(const Problem& normal);
 
+/// A problem with blocks as one without a list: the list's mode is its last, as lists of strides
+/// have it.
+Problem with_list_last(const Problem& normal);
+
 /// The alignment of the first elements of all steps.
 Alignment of_steps(const Problem& normal, const Alignment& start);
 
@@ -26,9 +31,11 @@ Alignment of_steps(const Problem& normal, const Alignment& start);
 kernels::ListSide from_of(const Problem& normal);
 kernels::ListSide to_of(const Problem& normal);
 
-/// Puts the addresses into the arguments `src`, `dst`, `from` and `to` of a launch.
+/// Puts the addresses into the arguments `src`, `dst`, `from` and `to` of a launch, and what
+/// bind_values() knows of.
 template <class Args, class Sides>
 void bind_list(Args& args, Sides& sides, const Problem& normal, const Buffers& buffers) {
+  bind_values(sides, buffers);
   const ListMode& list = normal.lists->modes.front();
   args.from.table = buffers.lists.src;
   args.to.table = buffers.lists.dst;

@@ -27,7 +27,6 @@ struct Family {
   static constexpr std::string_view idea = "each step of a list transposed through shared memory";
   static constexpr Operations operations{Operation::move, Operation::convert};
   static constexpr bool takes_lists = true;
-  static constexpr bool assumed = true;
   using Config = PagesConfig;
   using Args = kernels::PagesArgs;
   struct Costs {

@@ -6,6 +6,7 @@
 
 #include "core/divide.hpp"
 #include "plan/gpu/block_lines.hpp"
+#include "plan/gpu/listed.hpp"
 #include "plan/gpu/quantise_tile.hpp"
 
 namespace cornerturn::plan::gpu::quantise {
@@ -70,6 +71,21 @@ std::byte* some_address() {
   return &place;
 }
 
+// The number of the list's mode behind all others; -2: there is none, which is no mode either.
+int list_of(const Problem& normal) {
+  return normal.lists != nullptr ? normal.rank() : -2;
+}
+
+QuantiseTileArgs tile_args(const Problem& normal) {
+  const Problem all = with_list_last(normal);
+  const TileStack stack(all);
+  QuantiseTileArgs args = stack.args(all, some_address());
+  if (normal.lists == nullptr) return args;
+  args.from = from_of(normal);
+  args.lists_rows = stack.rows.number == list_of(normal);
+  return args;
+}
+
 // Lines of codes, or rows of values, as runs: the blocks that take the next piece of a line run at
 // about the same time, so the L2 joins the pieces.
 MovedRuns lines_of(std::int64_t bytes, std::int64_t pitch) {
@@ -119,7 +135,22 @@ Dim3 grid_of(Form& args) {
 }  // namespace
 
 const char* Family::why_not(const Problem& normal, const DeviceInfo&) {
-  return is_q8(normal) ? why_not_q8(normal) : TileStack(normal).why_not(normal);
+  if (is_q8(normal)) {
+    return normal.lists != nullptr ? "blocks of q8_0 by a list" : why_not_q8(normal);
+  }
+  if (normal.lists != nullptr) {
+    if (const char* rule = why_no_list(normal)) return rule;
+  }
+  const Problem all = with_list_last(normal);
+  if (const char* rule = TileStack(all).why_not(all, list_of(normal))) return rule;
+  bool taken = true;
+  kernels::dispatch(tile_args(normal), [&]<class Kernel>() {
+    taken = normal.lists == nullptr || Kernel::takes_lists;
+  });
+  if (taken) return nullptr;
+  return normal.blocks->row().element == BlockElement::e2m1
+             ? "4-bit floats by a list"
+             : "f32 along rows and columns at once, by a list";
 }
 
 void Family::configure(const Problem& normal, const Alignment& start, const DeviceInfo&,
@@ -142,19 +173,21 @@ Demand Family::demand(const QuantiseConfig& config, const Problem& normal, const
                       const Costs& c) {
   const Launchable<Args> ready = prepare(config, normal);
   const Moved moved = moved_by(ready.args);
+  Model of_all = model;
+  if (normal.lists != nullptr) of_all.least = least_traffic(with_list_last(normal));
   const double results = moved.along_rows > 0 && moved.along_cols > 0 ? 2 : 1;
   const double codes = static_cast<double>(normal.elements()) * results;
-  Demand demand = demand_of_launch(ready, c.block, model);
+  Demand demand = demand_of_launch(ready, c.block, of_all);
   demand.instructions = codes * c.value;
   // They go to shared memory and come from there.
   demand.wavefronts = 2 * codes / normal.blocks->row().values_per_unit() / 128;
   demand.src_bytes =
-      src_moved(model, lines_of(moved.row_bytes * normal.src_type.size(), moved.pitch));
+      src_moved(of_all, lines_of(moved.row_bytes * normal.src_type.size(), moved.pitch));
   const bool tile = !is_q8(normal);
   if (tile && results == 1) demand.barriers = no_barriers;
   demand.dst_bytes = 0;
   for (const std::int64_t line : {moved.along_rows, moved.along_cols}) {
-    if (line > 0) demand.dst_bytes += dst_moved(model, lines_of(line, line)) / results;
+    if (line > 0) demand.dst_bytes += dst_moved(of_all, lines_of(line, line)) / results;
   }
   return demand;
 }
@@ -167,7 +200,12 @@ std::string Family::describe(const QuantiseConfig& config, const Problem& normal
   kernels::dispatch(ready.args, [&]<class Kernel>() {
     text = std::to_string(Kernel::tile_rows) + " x " + std::to_string(Kernel::tile_cols) + " tiles";
   });
-  return text + ", blocks along " + (rows && cols ? "rows and columns" : rows ? "rows" : "columns");
+  text += std::string(", blocks along ") + (rows && cols ? "rows and columns"
+                                            : rows       ? "rows"
+                                                         : "columns");
+  if (normal.lists == nullptr) return text;
+  const bool of_rows = std::get<QuantiseTileArgs>(ready.args.form).lists_rows;
+  return text + (of_rows ? ", rows by a list" : ", matrices by a list");
 }
 
 Launchable<kernels::QuantiseArgs> Family::prepare(const QuantiseConfig&, const Problem& normal) {
@@ -175,7 +213,7 @@ Launchable<kernels::QuantiseArgs> Family::prepare(const QuantiseConfig&, const P
   if (is_q8(normal)) {
     args.form = q8_args(normal);
   } else {
-    args.form = TileStack(normal).args(normal, some_address());
+    args.form = tile_args(normal);
   }
   Launch launch;
   kernels::dispatch(args, [&]<class Kernel>() {
@@ -197,6 +235,7 @@ void Family::bind(kernels::QuantiseArgs& args, const Problem& normal, const Buff
   auto& tile = std::get<QuantiseTileArgs>(args.form);
   tile.src = src;
   tile.tensor = buffers.blocks.tensor_scale;
+  tile.from.table = buffers.lists.src;
   const bool rows = along_rows(normal, normal.blocks->first);
   const auto set = [](kernels::TileSide& side, void* values, void* scales) {
     side.values = static_cast<std::byte*>(values);

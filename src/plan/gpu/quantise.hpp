@@ -24,6 +24,7 @@ struct Family {
   static constexpr std::string_view name = "quantise";
   static constexpr std::string_view idea = "matrices whose lanes share what they know of scales";
   static constexpr Operations operations{Operation::quantise};
+  static constexpr bool sees_lists = true;
   using Config = QuantiseConfig;
   using Args = kernels::QuantiseArgs;
   struct Costs {

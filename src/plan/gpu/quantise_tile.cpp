@@ -90,7 +90,8 @@ const char* why_not_lines(const TileStack& stack, const Lines& lines) {
 }  // namespace
 
 bool along_rows(const Problem& normal, const BlockLayout& layout) {
-  return normal.modes[layout.axis].src_stride == normal.src_type.size();
+  return layout.axis < normal.rank() &&
+         normal.modes[layout.axis].src_stride == normal.src_type.size();
 }
 
 TileStack::TileStack(const Problem& normal) {
@@ -119,7 +120,7 @@ TileStack::TileStack(const Problem& normal) {
   }
 }
 
-const char* TileStack::why_not(const Problem& normal) const {
+const char* TileStack::why_not(const Problem& normal, int list) const {
   constexpr std::int64_t most = std::int64_t{1} << 30;
   const Blocks& blocks = *normal.blocks;
   const BlockRow& row = blocks.row();
@@ -134,8 +135,9 @@ const char* TileStack::why_not(const Problem& normal) const {
   if (!is_known(normal.src_type)) return "the values are not f32, f16 or bf16";
   const std::int64_t size = normal.src_type.size();
   if (others) return "the array is no stack of matrices";
-  if (cols.number < 0 || (cols.plain != size && cols.extent > 1))
+  if (cols.number < 0 || cols.number == list || (cols.plain != size && cols.extent > 1)) {
     return "the values of a row are not next to each other";
+  }
   if (rows.plain % vector_bytes != 0 || batch.plain % vector_bytes != 0) {
     return "rows do not begin at multiples of 16 B";
   }

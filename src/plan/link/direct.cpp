@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plan/gpu/gather.hpp"
+#include "plan/gpu/list_rows.hpp"
 #include "plan/gpu/pack.hpp"
 #include "plan/gpu/repeat.hpp"
 #include "plan/gpu/rows.hpp"
@@ -62,7 +63,7 @@ double rate_of(const Row& row, const Problem& normal, const Alignment& start,
   constexpr double beside_vectors = 0.75;
   const std::int64_t run = shared_run(normal, link);
   double share = 1;
-  if (is_one_of<gpu::gather::Family, gpu::rows::Family>(row)) {
+  if (is_one_of<gpu::gather::Family, gpu::list_rows::Family, gpu::rows::Family>(row)) {
     share = std::clamp(static_cast<double>(run) / line, least, 1.0);
   } else if (link.into_gpu() && row.name == gpu::pack::Family::name && run < sector) {
     share = 0.5;
@@ -105,6 +106,7 @@ double seconds_in_few_blocks(const Candidate& candidate, const Plan& plan, const
 const char* Family::why_not(const Problem& normal, const LinkInfo& link) {
   if (normal.elements() == 0) return nullptr;
   if (!link.crossing.pinned) return "the GPU does not reach pageable memory";
+  if (normal.lists != nullptr && link.crossing.blocks > 0) return "a list in so many blocks";
   if ((normal.scale.present || normal.bias.present) && !link.crossing.gpu_reaches_vectors) {
     return "the GPU does not reach the scale or the bias";
   }

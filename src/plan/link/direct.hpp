@@ -12,6 +12,7 @@ struct Family {
   static constexpr std::string_view idea = "kernels reach over the link";
   static constexpr Operations operations{Operation::move, Operation::convert, Operation::quantise,
                                          Operation::dequantise};
+  static constexpr bool sees_lists = true;
 
   static const char* why_not(const Problem& normal, const LinkInfo& link);
   static void configure(const Question& question, const AddRoute& add);

@@ -4,6 +4,7 @@
 //   struct Family {
 //     static constexpr std::string_view name, idea;   // the name forces it; the idea is its reason
 //     static constexpr Operations operations;         // that it takes
+//     static constexpr bool sees_lists = true;        // problems with lists are taken as well
 //     static const char* why_not(normal, link);       // null, or the rule that the problem breaks
 //     static void configure(question, add);           // offers routes, with their times
 //   };

@@ -65,7 +65,8 @@ TEST(GpuOperations, EveryKernelRefusesWhatItIsNotFor) {
   } cases[] = {
       {move(), "copy rows structures tile skew fine pack list_rows pages gather repeat",
        "values are only moved"},
-      {conversion, "copy rows structures tile skew pack pages gather", "values are converted"},
+      {conversion, "copy rows structures tile skew pack list_rows pages gather",
+       "values are converted"},
       {matrix(q8, 64, 64), "quantise blocks", "values are quantised"},
       {stack.problem(true), "dequantise blocks", "values are dequantised"},
       {reduce_problem(ElementType(Kind::f32), {64}, {4}), "amax",
