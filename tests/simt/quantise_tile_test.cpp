@@ -81,6 +81,8 @@ TEST(QuantiseTiles, RefusedByAList) {
   says(test::QuantisedTiles(c).problem,
        "quantise: f32 along rows and columns at once, by a list; blocks: a mode's places come "
        "from a table");
+  c = {.kind = Kind::bf16, .format = BlockFormat::nvfp4, .listed = 1};
+  says(test::QuantisedTiles(c).problem, "quantise: 4-bit floats by a list");
   c = {.kind = Kind::bf16, .listed = 1};
   Problem problem = test::QuantisedTiles(c).problem;
   Blocks blocks = *problem.blocks;
