@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/context.hpp"
+#include "kernels/lists.hpp"
 #include "kernels/scale_steps.hpp"
 #include "maps/fast_divide.hpp"
 #include "values/blocks.hpp"
@@ -51,8 +52,10 @@ struct QuantiseTileArgs {
   values::BlockScale rule = values::BlockScale::floor;
   float tensor = 1;       ///< the tensor's scale, for those of E4M3
   FastDivide tiles_fast;  ///< tiles that follow each other
-  TileSide along_rows;    ///< a result of the matrix's own shape
-  TileSide along_cols;    ///< the transposed one
+  ListSide from;          ///< of the rows, or of the matrices; steps: of neither
+  bool lists_rows = false;
+  TileSide along_rows;  ///< a result of the matrix's own shape
+  TileSide along_cols;  ///< the transposed one
 };
 
 /// Calls call.operator()<S>() with the type of a matrix's elements.

@@ -35,6 +35,7 @@ struct QuantiseNibbles {
   static constexpr int V = Lane::V;
   static constexpr int R = Lane::R;
   static constexpr int threads = 256;
+  static constexpr bool takes_lists = false;
   static constexpr int warps = threads / 32;
   /// Registers for more would spill.
   static constexpr int min_blocks = packed && !(rows && cols) ? 3 : 2;
