@@ -6,11 +6,13 @@ weights. Activations and gradients are cast with a scale for 1 x 128 values, wei
 scales as they are on GPUs of the generation of an H100 (sm_90). Elsewhere they go back to f32
 before the product, which has the same casts and no speed.
 
-usage: fp8_training.py [--steps N] [--device cpu]
+usage: fp8_training.py [--steps N] [--device cpu] [--json FILE]
 """
 
 import argparse
+import json
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -122,9 +124,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--steps", type=int, help="100 on a GPU and 4 on a CPU unless said")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--json", type=Path, help="writes the losses there")
     asked = parser.parse_args()
     asked.steps = asked.steps or (4 if asked.device == "cpu" else 100)
     fp8, bf16 = (losses(linear, asked.steps, asked.device) for linear in (Linear, nn.Linear))
+    if asked.json:
+        on = torch.cuda.get_device_name() if asked.device == "cuda" else asked.device
+        report = {"device": on, "torch": torch.__version__, "fp8": fp8, "bf16": bf16}
+        asked.json.write_text(json.dumps(report, indent=1) + "\n")
     print("step    fp8   bf16")
     for step in range(0, asked.steps, max(1, asked.steps // 10)):
         print(f"{step:4}  {fp8[step]:5.3f}  {bf16[step]:5.3f}")
