@@ -27,7 +27,7 @@ CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)} \
   -C "cmake.define.CMAKE_CUDA_ARCHITECTURES=${CUDA_ARCHITECTURES:-90a-real}"
 
 rm -rf "$folder"
-mkdir -p "$folder"/{bin,lib,tests,bench}
+mkdir -p "$folder"/{bin,lib,tests,bench,docs}
 "$environment/bin/python" -m zipfile -e "$wheels"/cornerturn-*.whl "$folder"
 [ -z "${ENGINE:-}" ] || cp "$ENGINE" "$folder/bin/cornerturn"
 for program in "$folder"/cornerturn/*.so "$folder"/bin/*; do
@@ -41,6 +41,7 @@ done
   $(grep -hiE '^(pytest|pluggy|iniconfig|packaging|pygments|hypothesis|sortedcontainers|einops)==' \
     scripts/requirements-{test,frameworks}.txt)
 cp -r tests/python "$folder/tests"
+cp docs/casts.md "$folder/docs"
 cp -r bench/python "$folder/bench"
 cp scripts/python_bundle_run.sh "$folder/run.sh"
 git describe --always --dirty --abbrev=10 > "$folder/commit"
