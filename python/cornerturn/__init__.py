@@ -9,7 +9,7 @@ An array is any object with `__dlpack__`, `__array_interface__`, `__cuda_array_i
 buffer protocol: arrays of NumPy, PyTorch, CuPy, JAX and others, in host memory or on an NVIDIA GPU.
 Strides may be negative, and zero in what is read. The dtype may be any whose elements do not hold
 references. A result is a new packed array (last axis fastest) of the caller's own framework, on the
-device of `x`. An object without a framework gives a NumPy array. On a GPU the work is one launch on
+device of `x`. An object without a framework gives a NumPy array. On a GPU the work is a launch or a few on
 the framework's current stream, and the call does not wait for it. On the CPU it is done when the
 call returns. `to`, and `transpose` and `copy` with an array that is there, also go from host memory to
 a GPU and back. The GIL is released as soon as more than a few KiB have to be moved.

@@ -1,7 +1,7 @@
 // dequantise: lines of blocks whose values share a scale become a matrix, as they lie or
 // transposed, and stacks of them. Scales become factors of 32 values, of e2m1 of 16, in shared
 // memory. Codes go to shared memory as whole aligned vectors, at whatever phase their line begins;
-// a lane makes whole vectors of the destination. Turned, it takes four neighbouring values from
+// a lane makes whole vectors of the destination. Transposed, it takes four neighbouring values from
 // each of the lines of a vector, and makes four vectors of them.
 //
 //   codes, V lines    k k+1 k+2 k+3        destination   row k      v v v v    one vector
