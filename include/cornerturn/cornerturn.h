@@ -8,8 +8,8 @@
  *
  * Where pointers lead to host memory, the CPU does the work before the call returns. Where they
  * lead to the current GPU (or to managed memory), the GPU does it in the order of
- * ct_options.stream. It is one launch, or a few, which allocate nothing and wait for nothing, so the
- * stream may be captured in a graph. Functions for which that does not hold say so. */
+ * ct_options.stream. It is one launch, or a few, which allocate nothing and wait for nothing, so
+ * the stream may be captured in a graph. Functions for which that does not hold say so. */
 #ifndef CORNERTURN_H
 #define CORNERTURN_H
 
