@@ -243,14 +243,16 @@ def _rows_of(
 
 
 def _run(work: Work, listed: Listed | None, call: Any, *arguments: Any) -> None:
-    if listed is None:
-        work.run(call, *arguments)
-        return
+    options = {} if listed is None else {"src_list": listed.entries, "checked": listed.checked}
     try:
-        work.run(call, *arguments, src_list=listed.entries, checked=listed.checked)
+        work.run(call, *arguments, **options)
     except ValueError as error:
+        if listed is None:
+            raise
         raise ValueError(in_words(str(error), _WORDS)) from None
-    if listed.table.device != HOST:
+    finally:
+        del arguments, options  # who keeps an error keeps this frame
+    if listed is not None and listed.table.device != HOST:
         work.uses(listed.table.owner)
 
 
